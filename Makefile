@@ -1,0 +1,38 @@
+# Every target sets itself up from a fresh clone: a virtual environment, the pinned packages, then the job.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: run test lint soak clean
+.DELETE_ON_ERROR:
+
+run: $(VENV)/.run
+	$(BIN)/headwater plan examples/shortest_path.dl --stage checked
+	$(BIN)/headwater plan examples/shortest_path.dl --stage rewritten
+
+test: lint
+	$(BIN)/pytest -n auto
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+soak: $(VENV)/.test
+	$(BIN)/pytest -n auto -m "" --hypothesis-profile=soak
+
+clean:
+	rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -e . -c constraints.txt
+	touch $@
+
+$(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -e '.[test]' -c constraints.txt
+	touch $@ $(VENV)/.run

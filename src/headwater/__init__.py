@@ -1,0 +1,59 @@
+"""Headwater keeps recursive views right while the data moves.
+
+These are the public names, and nothing else. Each is imported when it is first asked for, so that
+`import headwater` stays quick and brings in neither pyspark nor numba nor pyarrow.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headwater.core.diagnostics import Diagnostic, Severity
+    from headwater.core.errors import CheckProblem, HeadwaterError, ProgramError, SyntaxProblem
+    from headwater.core.functions import register
+    from headwater.database import Database
+    from headwater.pipeline import compile, compile_file  # noqa: A004
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CheckProblem",
+    "Database",
+    "Diagnostic",
+    "HeadwaterError",
+    "ProgramError",
+    "Severity",
+    "SyntaxProblem",
+    "__version__",
+    "compile",
+    "compile_file",
+    "register",
+]
+
+_HOMES = {
+    "CheckProblem": "headwater.core.errors",
+    "Database": "headwater.database",
+    "Diagnostic": "headwater.core.diagnostics",
+    "HeadwaterError": "headwater.core.errors",
+    "ProgramError": "headwater.core.errors",
+    "Severity": "headwater.core.diagnostics",
+    "SyntaxProblem": "headwater.core.errors",
+    "compile": "headwater.pipeline",
+    "compile_file": "headwater.pipeline",
+    "register": "headwater.core.functions",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'headwater' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""Words that every stage uses: source spans, diagnostics, errors, types and functions."""

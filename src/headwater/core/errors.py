@@ -1,0 +1,38 @@
+"""Every exception Headwater raises on purpose: one root, one subclass per stage.
+
+All of them survive pickling, because Spark workers raise them in other processes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.core.diagnostics import Diagnostic
+
+
+class HeadwaterError(Exception):
+    """The root: catch this to catch everything that Headwater reports."""
+
+
+class ProgramError(HeadwaterError):
+    """A program that cannot be run; `diagnostics` says where and why, all findings of the stage at once."""
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__(self.diagnostics)
+
+    def __str__(self) -> str:
+        from headwater.core.render import render
+
+        return "\n".join(render(diagnostic) for diagnostic in self.diagnostics)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.diagnostics,)
+
+
+class SyntaxProblem(ProgramError):
+    """The text is not a program."""
+
+
+class CheckProblem(ProgramError):
+    """The text parses, but names, types, safety, strata or network rules do not hold."""

@@ -1,0 +1,1 @@
+"""Text to syntax tree: one grammar for plain Datalog, NDlog and Streamlog."""

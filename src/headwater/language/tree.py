@@ -1,0 +1,218 @@
+"""The syntax tree: what a program says, before anyone has asked whether it makes sense.
+
+Nodes are immutable values; spans never take part in equality. The checked and the rewritten program
+use the same nodes in a narrower form (see `headwater.program.model`), so that every stage prints as
+text of the same language.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeAlias
+
+from headwater.core.source import Span
+from headwater.core.types import Type
+
+Scalar: TypeAlias = int | float | str | bool
+
+
+def _span() -> Any:
+    return field(default=None, compare=False, repr=False, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A span of time, in microseconds; `text` keeps the unit as written (`60 minutes`)."""
+
+    microseconds: int
+    text: str = field(compare=False, default="")
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    name: str
+    location: bool = False  # written with `@`
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard:
+    """`_`: some value that nobody names."""
+
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A literal. Lists of literals are `ListTerm`s; `nil` is the empty `ListTerm`."""
+
+    value: Scalar | Duration
+    type: Type
+    location: bool = False
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class ListTerm:
+    """`[X, Y]`, or `[H | T]` where `tail` is the rest."""
+
+    items: tuple[Term, ...]
+    tail: Term | None = None
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`f(X, Y)` as a term. `link(S, D, C)` inside a path function is a call by the link's name."""
+
+    function: str
+    args: tuple[Term, ...]
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Arithmetic: `op` is one of `+ - * / %`. A unary minus on a non-literal is `0 - X`."""
+
+    op: str
+    left: Term
+    right: Term
+    span: Span | None = _span()
+
+
+Term: TypeAlias = Variable | Wildcard | Constant | ListTerm | Call | Binary
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`min<C>`, `mcount<(K, N)>` or, with a limit, `top<k, C>`: only ever an argument of a head."""
+
+    function: str
+    args: tuple[Term, ...]
+    limit: int | None = None
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """`p(X, Y)` in a body; `#p(...)` when it is a link literal."""
+
+    relation: str
+    args: tuple[Term, ...]
+    link: bool = False
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """`!p(X)`; after checking, only over relations (a negated condition is a `Condition`)."""
+
+    atom: Atom
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`op` is one of `= != < <= > >=`. As written, `=` (or `:=`) may also bind a variable."""
+
+    op: str
+    left: Term
+    right: Term
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """A variable bound to the value of a term: made by the checks from `=`, `:=` and `larger(T, ...)`."""
+
+    variable: Variable
+    term: Term
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A call that must be true (or, negated, false): made by the checks from `inPath(P, X)`."""
+
+    call: Call
+    negated: bool = False
+    span: Span | None = _span()
+
+
+Goal: TypeAlias = Atom | Negation | Comparison | Assign | Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    relation: str
+    args: tuple[Term | Aggregate, ...]
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`label: head :- body.`; a fact has no body."""
+
+    head: Head
+    body: tuple[Goal, ...] = ()
+    label: str | None = None
+    span: Span | None = _span()
+
+
+class Kind(Enum):
+    STREAM = "stream"
+    RELATION = "relation"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDeclaration:
+    name: str
+    type: Type
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """`stream p(ts: timestamp, x: int) key(x) ttl 30 seconds.`"""
+
+    kind: Kind
+    relation: str
+    columns: tuple[ColumnDeclaration, ...]
+    key: tuple[str, ...] | None = None
+    ttl: Duration | int | None = None  # a bare number is in the unit of the time column
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    size: Duration | int
+    slide: Duration | int | None = None
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    atom: Atom
+    window: Window | None = None
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """`#include "file"`, or `#include(SP1, SP2)`: the rules with these labels from the files included so far.
+
+    Resolved while parsing; a tree that the parser returns holds none.
+    """
+
+    path: str | None = None
+    labels: tuple[str, ...] = ()
+    span: Span | None = _span()
+
+
+Statement: TypeAlias = Declaration | Rule | Query
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    statements: tuple[Statement, ...]

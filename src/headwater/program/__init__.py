@@ -1,0 +1,1 @@
+"""Syntax tree to checked program: names, types, safety, strata, termination and network rules."""

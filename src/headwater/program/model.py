@@ -1,0 +1,74 @@
+"""THE model: a program that has passed its checks. Rewrites map it to itself; the planner reads it.
+
+What a checked program promises, so that later stages need not look:
+
+- every relation that occurs is in `relations`, with one entry per column, in order of first mention;
+- arguments of body atoms (negated ones too) are variables, wildcards or constants: anything else was
+  lifted into an `Assign` or a `Comparison` of a fresh variable (`X'1`; never a name a user can write);
+- a goal `=` that binds is an `Assign` whose term's variables are bound by goals before it or by atoms;
+  every `Comparison` and `Condition` has all its variables bound by positive atoms and `Assign`s;
+  `larger(T, A, B)` and `largest(T, ...)` are `Assign(T, larger(A, B))`; `encd`/`decd` likewise: every
+  goal that is not an atom is an `Assign`, a `Comparison` or a `Condition` over registered functions;
+- list patterns were lowered to calls of list functions; path functions with a `link(S, D, ...)`
+  argument got a list `[S, D]` in its place;
+- location marks and `#` stay on the nodes for printing and for the network rules, and mean nothing else;
+- facts (rules without a body) have constant arguments (after folding);
+- head arguments are variables, constants or aggregates over variables or constants.
+
+Facts about a program (types, strata, locality) live in functions beside this file, not here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.source import Span
+from headwater.core.types import Type
+from headwater.language.tree import Duration, Kind, Query, Rule, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str  # as declared, else made from the first variable that stands there, else `c0`, `c1`, ...
+    type: Type | None = None  # declared or inferred; None: the data will tell
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    name: str
+    columns: tuple[Column, ...]
+    kind: Kind = Kind.RELATION
+    derived: bool = False  # the head of at least one rule with a body
+    declared: bool = False
+    key: tuple[int, ...] | None = None  # positions of the key columns, if declared
+    ttl: Duration | int | None = None
+    window: Window | None = None
+    location: int | None = None  # position of the `@` column, if the program says so
+    time: int | None = None  # position (0) of the time, for streams and relations derived with their time
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+
+    @property
+    def arity(self) -> int:
+        return len(self.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    relations: tuple[Relation, ...]
+    rules: tuple[Rule, ...]
+    queries: tuple[Query, ...]
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)
+
+    def relation(self, name: str) -> Relation:
+        for relation in self.relations:
+            if relation.name == name:
+                return relation
+        raise KeyError(name)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the queried views, in order; all derived relations if none is queried."""
+        if self.queries:
+            return tuple(dict.fromkeys(query.atom.relation for query in self.queries))
+        return tuple(relation.name for relation in self.relations if relation.derived)

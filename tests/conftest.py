@@ -1,0 +1,9 @@
+"""Settings that every test shares: random tests keep no clock, and `make soak` runs many more examples."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("soak", settings.get_profile("default"), max_examples=20_000)
+settings.load_profile("default")
