@@ -21,6 +21,7 @@ Facts about a program (types, strata, locality) live in functions beside this fi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
@@ -35,17 +36,28 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Selection:
+    """Of the rows that agree on the `group` columns, those whose `value` column is best; ties are kept."""
+
+    group: tuple[int, ...]
+    value: int
+    best: Literal["min", "max"]
+
+
+@dataclass(frozen=True, slots=True)
 class Relation:
     name: str
     columns: tuple[Column, ...]
     kind: Kind = Kind.RELATION
-    derived: bool = False  # the head of at least one rule with a body
+    derived: bool = False  # as written, the head of at least one rule with a body (a rewrite may have dropped them all)
     declared: bool = False
     key: tuple[int, ...] | None = None  # positions of the key columns, if declared
     ttl: Duration | int | None = None
     window: Window | None = None
     location: int | None = None  # position of the `@` column, if the program says so
     time: int | None = None  # position (0) of the time, for streams and relations derived with their time
+    selections: tuple[Selection, ...] = ()  # if any, a row is kept only while best for at least one of them
+    replicated: bool = False  # every shard holds all rows, whatever the location says
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     @property
