@@ -1,0 +1,218 @@
+"""The built-in functions: paths, lists, numbers, strings.
+
+Each works on Python values (a list is a tuple) and returns None where it has no value. Paths follow
+002 and 003: `concatPath` joins a link and a path, in either order, at the node they share.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from headwater.core.functions import Function
+from headwater.core.types import Type
+
+_INT, _FLOAT, _STRING, _BOOL, _LIST = Type.INT, Type.FLOAT, Type.STRING, Type.BOOL, Type.LIST
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def concat_path(left: Any, right: Any) -> tuple[Any, ...] | None:
+    """Two paths (a link is a path of two nodes) joined at the node they share.
+
+    A link may be given in either direction, because links are bidirectional (002, section 2.1); a single
+    node is simply put in front or behind. Paths that do not meet have no concatenation.
+    """
+    if not isinstance(left, tuple) or not isinstance(right, tuple):
+        return _tuple(left) + _tuple(right)
+    if not left or not right:
+        return left or right
+    if left[-1] == right[0]:
+        return left + right[1:]
+    if len(left) == 2 and left[0] == right[0]:
+        return (left[1], *right)
+    if len(right) == 2 and left[-1] == right[1]:
+        return (*left, right[0])
+    return None
+
+
+def _concat(*parts: Any) -> Any:
+    if all(isinstance(part, tuple) for part in parts):
+        return tuple(item for part in parts for item in part)
+    if any(isinstance(part, tuple) for part in parts):
+        return None
+    return "".join(_to_string(part) for part in parts)
+
+
+def _distance(*values: Any) -> float | None:
+    """Euclidean: between two lists of coordinates, or between (x1, y1) and (x2, y2)."""
+    first, second = values if len(values) == 2 else (values[:2], values[2:])
+    first, second = _tuple(first), _tuple(second)
+    if len(first) != len(second) or not all(isinstance(value, int | float) for value in first + second):
+        return None
+    return math.dist(first, second)
+
+
+def _nth(items: tuple[Any, ...], index: int) -> Any:
+    return items[index] if 0 <= index < len(items) else None
+
+
+def _to_int(value: Any) -> int | None:
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _to_float(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _to_string(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_to_string(item) for item in value) + "]"
+    return str(value)
+
+
+def _real(compute: Callable[..., float]) -> Callable[..., float | None]:
+    """A real function that has no value where it is undefined or too large."""
+
+    def partial(*values: float) -> float | None:
+        try:
+            result = compute(*values)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            return None
+        return result if isinstance(result, float) and math.isfinite(result) else None
+
+    return partial
+
+
+def _whole(compute: Callable[[float], int]) -> Callable[[float], int | None]:
+    def partial(value: float) -> int | None:
+        return compute(value) if math.isfinite(value) else None
+
+    return partial
+
+
+def _round(value: float, digits: int | None = None) -> float | None:
+    if not math.isfinite(value):
+        return None
+    return round(value) if digits is None else float(round(value, digits))
+
+
+def _mod(left: float, right: float) -> float | None:
+    return left % right if right else None
+
+
+def _substr(text: str, start: int, count: int | None = None) -> str | None:
+    if start < 0 or (count is not None and count < 0):
+        return None
+    return text[start:] if count is None else text[start : start + count]
+
+
+def _split(text: str, separator: str) -> tuple[str, ...]:
+    return tuple(text.split(separator)) if separator else tuple(text)
+
+
+def _wider(types: tuple[Type | None, ...]) -> Type | None:
+    """The type that holds every argument: float beside int, address beside string."""
+    known = [each for each in types if each is not None]
+    if len(known) < len(types) and Type.FLOAT not in known:
+        return None
+    for wide in (Type.FLOAT, Type.ADDRESS):
+        if wide in known:
+            return wide
+    return known[0] if known else None
+
+
+def _unknown(_: tuple[Type | None, ...]) -> Type | None:
+    return None
+
+
+def _concat_type(types: tuple[Type | None, ...]) -> Type | None:
+    if Type.LIST in types:
+        return Type.LIST
+    return None if None in types else Type.STRING
+
+
+def _round_type(types: tuple[Type | None, ...]) -> Type | None:
+    return Type.FLOAT if len(types) == 2 else Type.INT
+
+
+def _best(name: str, choose: Callable[..., Any], doc: str) -> Function:
+    params: tuple[Type | None, ...] = (None, None) if name in ("larger", "smaller") else (None,)
+    return Function(
+        name,
+        params,
+        None,
+        lambda *values: choose(values),
+        variadic=len(params) == 1,
+        doc=doc,
+        typing=_wider,
+        output_first=True,
+        grows=False,
+    )
+
+
+def _still(
+    name: str, params: tuple[Type | None, ...], result: Type | None, scalar: Callable[..., Any], doc: str, **more: Any
+) -> Function:
+    """A function that cannot make ever new values from its own results."""
+    return Function(name, params, result, scalar, doc=doc, grows=False, **more)
+
+
+_ALL = (
+    Function("concatPath", (None, None), _LIST, concat_path, doc="join a link and a path, in either order"),
+    _still("inPath", (_LIST, None), _BOOL, lambda path, node: node in path, "the path passes the node"),
+    Function("concat", (None,), None, _concat, variadic=True, doc="lists or strings, end to end", typing=_concat_type),
+    Function("append", (_LIST, None), _LIST, lambda items, item: (*items, item), doc="the list with one more item"),
+    Function("encd", (None, None), _LIST, lambda first, second: (first, second), doc="a pair that orders by its first"),
+    _still("member", (None, _LIST), _BOOL, lambda item, items: item in items, "the item is in the list"),
+    _still("length", (None,), _INT, len, "items of a list, characters of a string"),
+    _still("size", (None,), _INT, len, "the same as length"),
+    _still("first", (_LIST,), None, lambda items: _nth(items, 0), "first item", typing=_unknown),
+    _still("last", (_LIST,), None, lambda items: items[-1] if items else None, "last item", typing=_unknown),
+    _still("rest", (_LIST,), _LIST, lambda items: items[1:] if items else None, "all items but the first"),
+    _still("nth", (_LIST, _INT), None, _nth, "item at a position, counted from 0", typing=_unknown),
+    _still("reverse", (None,), None, lambda value: value[::-1], "a list or string from its end"),
+    _best("larger", max, "the larger of two"),
+    _best("largest", max, "the largest of all"),
+    _best("smaller", min, "the smaller of two"),
+    _best("smallest", min, "the smallest of all"),
+    Function("distance", (None, None), _FLOAT, _distance, also=(4,), doc="Euclidean, of two lists or four numbers"),
+    _still("abs", (_FLOAT,), None, abs, "without its sign"),
+    _still("floor", (_FLOAT,), _INT, _whole(math.floor), "the next integer below"),
+    _still("ceil", (_FLOAT,), _INT, _whole(math.ceil), "the next integer above"),
+    _still("round", (_FLOAT, _INT), None, _round, "to an integer, or to digits", also=(1,), typing=_round_type),
+    Function("sqrt", (_FLOAT,), _FLOAT, _real(math.sqrt), doc="square root"),
+    Function("pow", (_FLOAT, _FLOAT), _FLOAT, _real(math.pow), doc="the first to the power of the second"),
+    Function("exp", (_FLOAT,), _FLOAT, _real(math.exp), doc="e to the power"),
+    Function("log", (_FLOAT,), _FLOAT, _real(math.log), doc="natural logarithm"),
+    _still("mod", (_FLOAT, _FLOAT), None, _mod, "remainder, with the sign of the divisor", typing=_wider),
+    _still("to_int", (None,), _INT, _to_int, "an integer, towards zero"),
+    _still("to_float", (None,), _FLOAT, _to_float, "a float"),
+    Function("to_string", (None,), _STRING, _to_string, doc="as text"),
+    _still("upper", (_STRING,), _STRING, str.upper, "in capitals"),
+    _still("lower", (_STRING,), _STRING, str.lower, "in small letters"),
+    _still("trim", (_STRING,), _STRING, str.strip, "without blanks at either end"),
+    _still("substr", (_STRING, _INT, _INT), _STRING, _substr, "from a position (from 0), so many characters", also=(2,)),
+    _still("starts_with", (_STRING, _STRING), _BOOL, str.startswith, "begins so"),
+    _still("ends_with", (_STRING, _STRING), _BOOL, str.endswith, "ends so"),
+    _still("contains", (None, None), _BOOL, lambda whole, part: part in whole, "a string or list holds it"),
+    Function("replace", (_STRING, _STRING, _STRING), _STRING, str.replace, doc="every occurrence replaced"),
+    _still("split", (_STRING, _STRING), _LIST, _split, "the parts between separators"),
+)
+
+BUILTINS: Mapping[str, Function] = MappingProxyType({function.name: function for function in _ALL})
+
+GOAL_NAMES = frozenset({"encd", "decd"})
+"""Goals that pair two values and take a pair apart: `encd(A, B, Pair)`, `decd(Pair, A, B)`."""
