@@ -1,0 +1,1 @@
+"""The tests, one folder per stage; `oracle` is the independent meaning they are held against."""

@@ -1,0 +1,326 @@
+"""The oracle's own picture of a program, and its text in Headwater's language.
+
+Both sides of a comparison get the same program: the oracle evaluates these values, Headwater compiles
+`to_text` of them. Rows are tuples, lists inside rows are tuples too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias, assert_never
+
+Value: TypeAlias = Any  # int, float, str, bool, or a tuple of them
+Row: TypeAlias = tuple[Value, ...]
+State: TypeAlias = dict[str, set[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wild:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """`[X, Y]`, or `[X | T]`."""
+
+    items: tuple[Term, ...]
+    tail: Term | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """`link(S, D, C)` as the argument of a path function: it stands for the list `[S, D]`."""
+
+    relation: str
+    args: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    function: str
+    args: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    op: str
+    left: Term
+    right: Term
+
+
+Term: TypeAlias = Var | Wild | Const | Items | Link | Call | Op
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    relation: str
+    args: tuple[Term, ...]  # variables, wildcards and constants
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    atom: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    op: str
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    variable: Var
+    term: Term
+    sign: str = "="
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A call that must be true; negated, false."""
+
+    call: Call
+    negated: bool = False
+
+    __test__ = False  # keeps pytest from collecting it
+
+
+@dataclass(frozen=True, slots=True)
+class Decode:
+    """`decd(V, A, B)`: takes apart the pair that `encd(A, B, V)` made; `_` where nobody asks."""
+
+    pair: Var
+    first: Var | Wild
+    second: Var | Wild
+
+
+@dataclass(frozen=True, slots=True)
+class Encode:
+    """`encd(A, B, V)`: V is the pair of A and B, ordered by A first."""
+
+    first: Term
+    second: Term
+    pair: Var
+
+
+@dataclass(frozen=True, slots=True)
+class Larger:
+    """`larger(V, A, B)`: V is the larger of the two."""
+
+    variable: Var
+    left: Term
+    right: Term
+
+
+Goal: TypeAlias = Atom | Not | Compare | Assign | Test | Decode | Encode | Larger
+
+
+@dataclass(frozen=True, slots=True)
+class Agg:
+    """`min<C>`, `msum<(K, N)>`, `top<k, C>`."""
+
+    function: str
+    args: tuple[Term, ...]
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    relation: str
+    args: tuple[Term | Agg, ...]
+    body: tuple[Goal, ...] = ()
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A base relation. The types are always known here; `declared` says whether the text tells them."""
+
+    name: str
+    types: tuple[str, ...]
+    key: tuple[int, ...] | None = None
+    declared: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`queries` are relation names; with none, every derived relation is an output."""
+
+    bases: tuple[Base, ...]
+    rules: tuple[Rule, ...]
+    queries: tuple[str, ...] = ()
+
+    @property
+    def derived(self) -> tuple[str, ...]:
+        """Heads of at least one rule with a body, in order of appearance."""
+        return tuple(dict.fromkeys(rule.relation for rule in self.rules if rule.body))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self.queries or self.derived
+
+    @property
+    def keys(self) -> dict[str, tuple[int, ...]]:
+        return {base.name: base.key for base in self.bases if base.key is not None}
+
+    def facts(self) -> State:
+        """The rows that the program itself states."""
+        rows: State = {}
+        for rule in self.rules:
+            if not rule.body:
+                row = tuple(arg.value for arg in rule.args if isinstance(arg, Const))
+                rows.setdefault(rule.relation, set()).add(row)
+        return rows
+
+    def arity(self, relation: str) -> int:
+        for base in self.bases:
+            if base.name == relation:
+                return len(base.types)
+        for rule in self.rules:
+            if rule.relation == relation:
+                return len(rule.args)
+        raise KeyError(relation)
+
+
+def variables(node: Term | Goal | Agg) -> Iterator[str]:
+    """Names of the variables of a node, in order, repeats included."""
+    match node:
+        case Var(name):
+            yield name
+        case Wild() | Const():
+            return
+        case Items(items, tail):
+            for item in items:
+                yield from variables(item)
+            if tail is not None:
+                yield from variables(tail)
+        case Link(args=args) | Call(args=args) | Atom(args=args) | Agg(args=args):
+            for arg in args:
+                yield from variables(arg)
+        case Op(left=left, right=right) | Compare(left=left, right=right):
+            yield from variables(left)
+            yield from variables(right)
+        case Not(atom):
+            yield from variables(atom)
+        case Assign(variable, term):
+            yield from variables(variable)
+            yield from variables(term)
+        case Test(call):
+            yield from variables(call)
+        case Decode(pair, first, second) | Encode(first, second, pair):
+            yield from variables(pair)
+            yield from variables(first)
+            yield from variables(second)
+        case Larger(variable, left, right):
+            yield from variables(variable)
+            yield from variables(left)
+            yield from variables(right)
+        case _:
+            assert_never(node)
+
+
+def to_text(program: Program) -> str:
+    lines = [_declaration(base) for base in program.bases if base.declared]
+    lines += [_rule(rule) for rule in program.rules]
+    for relation in program.queries:
+        args = ", ".join(f"Q{position}" for position in range(program.arity(relation)))
+        lines.append(f"Query: {relation}({args}).")
+    return "\n".join(lines) + "\n"
+
+
+def _declaration(base: Base) -> str:
+    columns = ", ".join(f"c{position}: {type_}" for position, type_ in enumerate(base.types))
+    key = "" if base.key is None else " key(" + ", ".join(f"c{position}" for position in base.key) + ")"
+    return f"relation {base.name}({columns}){key}."
+
+
+def _rule(rule: Rule) -> str:
+    label = f"{rule.label}: " if rule.label else ""
+    head = f"{rule.relation}({', '.join(_argument(arg) for arg in rule.args)})"
+    if not rule.body:
+        return f"{label}{head}."
+    return f"{label}{head} :- {', '.join(_goal(goal) for goal in rule.body)}."
+
+
+def _argument(arg: Term | Agg) -> str:
+    if not isinstance(arg, Agg):
+        return term_text(arg)
+    inside = ", ".join(term_text(term) for term in arg.args)
+    if len(arg.args) > 1:
+        inside = f"({inside})"
+    if arg.limit is not None:
+        inside = f"{arg.limit}, {inside}"
+    return f"{arg.function}<{inside}>"
+
+
+def _goal(goal: Goal) -> str:
+    match goal:
+        case Atom(relation, args):
+            return f"{relation}({', '.join(term_text(arg) for arg in args)})"
+        case Not(atom):
+            return f"!{_goal(atom)}"
+        case Compare(op, left, right):
+            return f"{term_text(left)} {op} {term_text(right)}"
+        case Assign(variable, term, sign):
+            return f"{variable.name} {sign} {term_text(term)}"
+        case Test(call, negated):
+            return f"{'!' if negated else ''}{term_text(call)}"
+        case Decode(pair, first, second):
+            return f"decd({term_text(pair)}, {term_text(first)}, {term_text(second)})"
+        case Encode(first, second, pair):
+            return f"encd({term_text(first)}, {term_text(second)}, {term_text(pair)})"
+        case Larger(variable, left, right):
+            return f"larger({variable.name}, {term_text(left)}, {term_text(right)})"
+        case _:
+            assert_never(goal)
+
+
+def term_text(term: Term) -> str:
+    match term:
+        case Var(name):
+            return name
+        case Wild():
+            return "_"
+        case Const(value):
+            return _literal(value)
+        case Items((), None):
+            return "nil"
+        case Items(items, tail):
+            rest = "" if tail is None else f" | {term_text(tail)}"
+            return f"[{', '.join(term_text(item) for item in items)}{rest}]"
+        case Link(relation, args):
+            return f"{relation}({', '.join(term_text(arg) for arg in args)})"
+        case Call(function, args):
+            return f"{function}({', '.join(term_text(arg) for arg in args)})"
+        case Op(op, left, right):
+            return f"{_operand(left)} {op} {_operand(right)}"
+        case _:
+            assert_never(term)
+
+
+def _operand(term: Term) -> str:
+    return f"({term_text(term)})" if isinstance(term, Op) else term_text(term)
+
+
+def _literal(value: Value) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        case tuple():
+            return f"[{', '.join(_literal(item) for item in value)}]" if value else "nil"
+        case _:
+            return repr(value)
