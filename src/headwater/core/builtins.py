@@ -61,6 +61,10 @@ def _nth(items: tuple[Any, ...], index: int) -> Any:
     return items[index] if 0 <= index < len(items) else None
 
 
+def _drop(items: tuple[Any, ...], count: int) -> tuple[Any, ...] | None:
+    return items[count:] if 0 <= count <= len(items) else None
+
+
 def _to_int(value: Any) -> int | None:
     try:
         return int(value)
@@ -182,6 +186,7 @@ _ALL = (
     _still("first", (_LIST,), None, lambda items: _nth(items, 0), "first item", typing=_unknown),
     _still("last", (_LIST,), None, lambda items: items[-1] if items else None, "last item", typing=_unknown),
     _still("rest", (_LIST,), _LIST, lambda items: items[1:] if items else None, "all items but the first"),
+    _still("drop", (_LIST, _INT), _LIST, _drop, "all items but so many at the front"),
     _still("nth", (_LIST, _INT), None, _nth, "item at a position, counted from 0", typing=_unknown),
     _still("reverse", (None,), None, lambda value: value[::-1], "a list or string from its end"),
     _best("larger", max, "the larger of two"),
@@ -204,7 +209,9 @@ _ALL = (
     _still("upper", (_STRING,), _STRING, str.upper, "in capitals"),
     _still("lower", (_STRING,), _STRING, str.lower, "in small letters"),
     _still("trim", (_STRING,), _STRING, str.strip, "without blanks at either end"),
-    _still("substr", (_STRING, _INT, _INT), _STRING, _substr, "from a position (from 0), so many characters", also=(2,)),
+    _still(
+        "substr", (_STRING, _INT, _INT), _STRING, _substr, "from a position (from 0), so many characters", also=(2,)
+    ),
     _still("starts_with", (_STRING, _STRING), _BOOL, str.startswith, "begins so"),
     _still("ends_with", (_STRING, _STRING), _BOOL, str.endswith, "ends so"),
     _still("contains", (None, None), _BOOL, lambda whole, part: part in whole, "a string or list holds it"),

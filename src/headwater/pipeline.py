@@ -1,0 +1,67 @@
+"""From text to a program ready to be planned: every stage a line, every line a folder. Read this file first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from types import MappingProxyType
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.source import Source
+from headwater.language.datalog import parse, parse_file
+from headwater.language.printer import print_tree
+from headwater.language.tree import Tree
+from headwater.program.check import check
+from headwater.program.model import Program
+from headwater.program.text import print_program
+from headwater.rewrite.rules import rewrite
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledProgram:
+    """A program with every stage it went through; a value, so it can be compared, pickled and sent to workers."""
+
+    tree: Tree
+    checked: Program
+    rewritten: Program
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the queried views, in order; all derived relations if none is queried."""
+        return self.checked.outputs
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        return self.checked.warnings
+
+    def explain(self, stage: str = "rewritten") -> str:
+        """One stage as text."""
+        if stage not in STAGES:
+            raise ValueError(f"there is no stage {stage!r}; the stages are {', '.join(STAGES)}")
+        return STAGES[stage](self)
+
+
+STAGES: Mapping[str, Callable[[CompiledProgram], str]] = MappingProxyType(
+    {
+        "parsed": lambda program: print_tree(program.tree),
+        "checked": lambda program: print_program(program.checked),
+        "rewritten": lambda program: print_program(program.rewritten),
+    }
+)
+
+
+def compile(text: str, *, name: str = "<text>", disabled: Iterable[str] = ()) -> CompiledProgram:  # noqa: A001
+    """A program from its text; raises ProgramError. Rewrites named in `disabled` are left out."""
+    return compile_tree(parse(Source(name, text)), disabled=disabled)
+
+
+def compile_file(path: str | PathLike[str], *, disabled: Iterable[str] = ()) -> CompiledProgram:
+    """A program from a file, its includes found beside it; raises ProgramError, or OSError if it cannot be read."""
+    return compile_tree(parse_file(path), disabled=disabled)
+
+
+def compile_tree(tree: Tree, *, disabled: Iterable[str] = ()) -> CompiledProgram:
+    checked = check(tree)
+    rewritten = rewrite(checked, disabled=tuple(disabled))
+    return CompiledProgram(tree, checked, rewritten)

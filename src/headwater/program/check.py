@@ -1,0 +1,119 @@
+"""Check a program: syntax tree in, program in normal form out, or everything that is wrong with it.
+
+The checks run in stages, because each builds on what the one before has made sure of: names, then bindings,
+then everything that needs both. A stage reports all its findings at once. Warnings never stop a program;
+they stay on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from headwater.core.diagnostics import Diagnostic, Severity
+from headwater.core.errors import CheckProblem
+from headwater.core.functions import FUNCTIONS, Registry
+from headwater.core.types import Type
+from headwater.language.tree import Constant, Query, Rule, Tree, Variable, Wildcard
+from headwater.program.literals import coerce_query, coerce_rule
+from headwater.program.model import Column, Program, Relation
+from headwater.program.names import Names, survey
+from headwater.program.normal import normalise
+from headwater.program.relations import relations, with_times, with_windows
+from headwater.program.types import inferred
+
+Check = Callable[[Program], Iterable[Diagnostic]]
+
+CHECKS: tuple[Check, ...] = ()
+
+
+def check(tree: Tree, registry: Registry = FUNCTIONS) -> Program:
+    """The checked program. Raises CheckProblem with all findings of the first stage that has errors."""
+    findings = _Findings()
+    known, diagnostics = survey(tree, registry)
+    findings.add(diagnostics)
+    findings.stop()
+
+    rules, queries = _normal(tree, known, findings)
+    found, diagnostics = relations(known)
+    findings.add(diagnostics)
+    findings.stop()
+
+    found, diagnostics = with_windows(with_times(found, rules), rules, queries)
+    findings.add(diagnostics)
+    program = Program(found, rules, queries)
+    types, diagnostics = inferred(program, {}, registry)
+    findings.add(diagnostics)
+    for run in CHECKS:
+        findings.add(run(program))
+    findings.stop()
+    return _typed(program, types.columns, types.variables, tuple(findings.warnings))
+
+
+class _Findings:
+    """What the checks have found so far."""
+
+    def __init__(self) -> None:
+        self.errors: list[Diagnostic] = []
+        self.warnings: list[Diagnostic] = []
+
+    def add(self, diagnostics: Iterable[Diagnostic]) -> None:
+        for diagnostic in diagnostics:
+            found = self.errors if diagnostic.severity is Severity.ERROR else self.warnings
+            found.append(diagnostic)
+
+    def stop(self) -> None:
+        """Raise if there are errors, in the order of the text."""
+        if self.errors:
+            raise CheckProblem(tuple(sorted(self.errors, key=_position)))
+
+
+def _position(diagnostic: Diagnostic) -> tuple[int, int]:
+    return (diagnostic.line or 0, diagnostic.column or 0)
+
+
+def _normal(tree: Tree, known: Names, findings: _Findings) -> tuple[tuple[Rule, ...], tuple[Query, ...]]:
+    rules: list[Rule] = []
+    queries: list[Query] = []
+    for statement in tree.statements:
+        if isinstance(statement, Rule):
+            rule, diagnostics = normalise(statement, known)
+            rules.append(rule)
+            findings.add(diagnostics)
+        elif isinstance(statement, Query):
+            queries.append(statement)
+            findings.add(_query_terms(statement))
+    return tuple(rules), tuple(queries)
+
+
+def _query_terms(query: Query) -> Iterable[Diagnostic]:
+    for arg in query.atom.args:
+        if not isinstance(arg, Variable | Wildcard | Constant):
+            yield Diagnostic(
+                "HW307",
+                "a query asks with variables, constants and `_` only",
+                arg.span or query.span,
+                hint="derive a relation for it and query that",
+            )
+
+
+def _typed(
+    program: Program,
+    columns: dict[str, tuple[Type | None, ...]],
+    variables: tuple[dict[str, Type | None], ...],
+    warnings: tuple[Diagnostic, ...],
+) -> Program:
+    """The program with its types written on the columns and its literals as their places ask for them."""
+    return Program(
+        tuple(_with_types(relation, columns[relation.name]) for relation in program.relations),
+        tuple(coerce_rule(rule, columns, of) for rule, of in zip(program.rules, variables, strict=True)),
+        tuple(coerce_query(query, columns) for query in program.queries),
+        tuple(sorted(warnings, key=_position)),
+    )
+
+
+def _with_types(relation: Relation, types: tuple[Type | None, ...]) -> Relation:
+    if relation.declared:
+        return relation
+    columns = tuple(Column(column.name, of) for column, of in zip(relation.columns, types, strict=True))
+    return replace(relation, columns=columns)

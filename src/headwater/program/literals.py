@@ -1,0 +1,102 @@
+"""Literals where a column asks for another type: `3` in a float column, an ISO date where a timestamp stands.
+
+A timestamp is microseconds since 1970-01-01 UTC; text without a time zone is read as UTC.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from headwater.core.types import Type
+from headwater.language.tree import (
+    Aggregate,
+    Assign,
+    Atom,
+    Comparison,
+    Condition,
+    Constant,
+    Goal,
+    Head,
+    Negation,
+    Query,
+    Rule,
+    Term,
+    Variable,
+)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def microseconds(text: str) -> int | None:
+    """The moment that an ISO 8601 text names, or None if it names none."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def coerced(constant: Constant, wanted: Type | None) -> Constant:
+    """The literal as the type that its place asks for; unchanged where it already fits or cannot."""
+    match wanted, constant.type, constant.value:
+        case Type.FLOAT, Type.INT, int(value):
+            try:
+                return replace(constant, value=float(value), type=Type.FLOAT)
+            except OverflowError:
+                return constant
+        case Type.TIMESTAMP, Type.STRING, str(text):
+            moment = microseconds(text)
+            return constant if moment is None else replace(constant, value=moment, type=Type.TIMESTAMP)
+        case Type.TIMESTAMP, Type.INT, int():
+            return replace(constant, type=Type.TIMESTAMP)
+        case Type.ADDRESS, Type.STRING, str():
+            return replace(constant, type=Type.ADDRESS)
+        case _:
+            return constant
+
+
+def coerce_rule(rule: Rule, columns: dict[str, tuple[Type | None, ...]], variables: dict[str, Type | None]) -> Rule:
+    """The rule with every literal as its place asks for it."""
+    head = replace(rule.head, args=_head(rule.head, columns.get(rule.head.relation, ())))
+    body = tuple(_goal(goal, columns, variables) for goal in rule.body)
+    return rule if head == rule.head and body == rule.body else replace(rule, head=head, body=body)
+
+
+def coerce_query(query: Query, columns: dict[str, tuple[Type | None, ...]]) -> Query:
+    return replace(query, atom=_atom(query.atom, columns))
+
+
+def _head(head: Head, types: tuple[Type | None, ...]) -> tuple[Term | Aggregate, ...]:
+    return tuple(
+        coerced(arg, wanted) if isinstance(arg, Constant) else arg for arg, wanted in zip(head.args, types, strict=True)
+    )
+
+
+def _atom(atom: Atom, columns: dict[str, tuple[Type | None, ...]]) -> Atom:
+    types = columns[atom.relation]
+    args = tuple(
+        coerced(arg, wanted) if isinstance(arg, Constant) else arg for arg, wanted in zip(atom.args, types, strict=True)
+    )
+    return atom if args == atom.args else replace(atom, args=args)
+
+
+def _goal(goal: Goal, columns: dict[str, tuple[Type | None, ...]], variables: dict[str, Type | None]) -> Goal:
+    match goal:
+        case Atom():
+            return _atom(goal, columns)
+        case Negation(atom):
+            return replace(goal, atom=_atom(atom, columns))
+        case Comparison(_, Variable(name), Constant() as right):
+            return replace(goal, right=_beside(right, variables.get(name)))
+        case Comparison(_, Constant() as left, Variable(name)):
+            return replace(goal, left=_beside(left, variables.get(name)))
+        case Comparison() | Assign() | Condition():
+            return goal
+
+
+def _beside(constant: Constant, other: Type | None) -> Constant:
+    """A literal compared with a variable: only time needs it, numbers compare as they are."""
+    return coerced(constant, other) if other is Type.TIMESTAMP else constant

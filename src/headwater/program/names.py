@@ -1,0 +1,361 @@
+"""Names: what every name in a program stands for, and whether it is used the same way everywhere.
+
+`survey` reads a tree once and returns what it found, with all diagnostics: declarations that clash, relations
+used with different numbers of arguments, unknown functions and aggregates, queries of nothing. It looks at
+no types and no bindings.
+
+A name in a goal is a relation if the program declares or derives it, or if no built-in goal has that
+name; so a user's relation wins over a function, and a warning says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from headwater.core.builtins import GOAL_NAMES
+from headwater.core.diagnostics import Diagnostic, Severity
+from headwater.core.functions import Function, Registry, lookup
+from headwater.core.source import Span
+from headwater.language.tree import (
+    Aggregate,
+    Assign,
+    Atom,
+    Call,
+    Comparison,
+    Condition,
+    Declaration,
+    Goal,
+    Head,
+    Negation,
+    Query,
+    Rule,
+    Term,
+    Tree,
+    Variable,
+)
+from headwater.program.aggregates import AGGREGATES
+from headwater.program.nearest import Spelling, nearest
+from headwater.program.terms import subterms
+
+PATH_FUNCTIONS = frozenset({"concatPath"})
+
+
+@dataclass(slots=True)
+class Mention:
+    """A relation as its first uses show it."""
+
+    arity: int
+    span: Span | None
+    columns: list[str | None]  # the first variable seen in each place
+
+
+@dataclass(slots=True)
+class Names:
+    """Every relation in order of first mention, and what the program says of it."""
+
+    registry: Registry
+    mentions: dict[str, Mention] = field(default_factory=dict)
+    declarations: dict[str, Declaration] = field(default_factory=dict)
+    heads: set[str] = field(default_factory=set)
+    derived: set[str] = field(default_factory=set)
+
+    def is_relation(self, name: str) -> bool:
+        return name in self.declarations or name in self.heads
+
+    def goal_function(self, name: str) -> str | None:
+        """The function that a goal of this name calls, unless it is a relation."""
+        if self.is_relation(name):
+            return None
+        if name.removeprefix("f_") in GOAL_NAMES:
+            return name.removeprefix("f_")
+        function = lookup(self.registry, name)
+        return function.name if function is not None and function.is_goal else None
+
+
+def survey(tree: Tree, registry: Registry) -> tuple[Names, list[Diagnostic]]:
+    found = _Survey(Names(registry))
+    found.read(tree)
+    return found.names, found.diagnostics
+
+
+class _Survey:
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.diagnostics: list[Diagnostic] = []
+
+    def read(self, tree: Tree) -> None:
+        for statement in tree.statements:
+            match statement:
+                case Declaration():
+                    self._declare(statement)
+                case Rule(head, body):
+                    self.names.heads.add(head.relation)
+                    if body:
+                        self.names.derived.add(head.relation)
+                case Query():
+                    pass
+                case _:
+                    assert_never(statement)
+        queries = []
+        for statement in tree.statements:
+            match statement:
+                case Declaration():
+                    columns: list[str | None] = [column.name for column in statement.columns]
+                    mention = Mention(len(columns), statement.span, columns)
+                    self.names.mentions.setdefault(statement.relation, mention)
+                case Rule(head, body):
+                    self._head(head)
+                    for goal in body:
+                        self._goal(goal)
+                case Query():
+                    queries.append(statement)
+                case _:
+                    assert_never(statement)
+        for query in queries:
+            self._query(query)
+        self._derived_declarations()
+        self._hidden_functions()
+        self._misspelt()
+
+    def error(
+        self, code: str, message: str, span: Span | None, note: str | None = None, hint: str | None = None
+    ) -> None:
+        self.diagnostics.append(Diagnostic(code, message, span, note, hint))
+
+    def warn(self, code: str, message: str, span: Span | None, hint: str | None) -> None:
+        self.diagnostics.append(Diagnostic(code, message, span, hint=hint, severity=Severity.WARNING))
+
+    def _declare(self, declaration: Declaration) -> None:
+        name = declaration.relation
+        earlier = self.names.declarations.setdefault(name, declaration)
+        if earlier is not declaration:
+            self.error(
+                "HW204", f"relation `{name}` is declared twice", declaration.span, note=_first(earlier.span, "declared")
+            )
+        seen: set[str] = set()
+        for column in declaration.columns:
+            if column.name in seen:
+                self.error("HW205", f"relation `{name}` has two columns called `{column.name}`", column.span)
+            seen.add(column.name)
+        for key in declaration.key or ():
+            if key not in seen:
+                self.error(
+                    "HW206",
+                    f"the key of `{name}` names a column `{key}` that it does not have",
+                    declaration.span,
+                    hint=_meant(nearest(key, seen)) or f"its columns are {', '.join(sorted(seen)) or 'none'}",
+                )
+
+    def _derived_declarations(self) -> None:
+        for name, declaration in self.names.declarations.items():
+            if name not in self.names.derived:
+                continue
+            if declaration.kind.value == "stream":
+                self.error(
+                    "HW207",
+                    f"`{name}` is declared as a stream, but rules derive it",
+                    declaration.span,
+                    hint="declare it as a relation: its time follows from the rules",
+                )
+            if declaration.key is not None:
+                self.error(
+                    "HW207",
+                    f"`{name}` is declared with a key, but rules derive it",
+                    declaration.span,
+                    hint="only base relations are updated by key; use an aggregate to keep one row per group",
+                )
+            if declaration.ttl is not None:
+                self.error(
+                    "HW207",
+                    f"`{name}` is declared with a ttl, but rules derive it",
+                    declaration.span,
+                    hint="give the ttl to the base relations: derived rows live as long as what they rest on",
+                )
+
+    def _head(self, head: Head) -> None:
+        self._mention(head.relation, head.args, head.span)
+        for arg in head.args:
+            if isinstance(arg, Aggregate):
+                self._aggregate(arg)
+                for inner in arg.args:
+                    self._term(inner)
+            else:
+                self._term(arg)
+
+    def _goal(self, goal: Goal) -> None:
+        match goal:
+            case Atom():
+                self._atom(goal)
+            case Negation(atom):
+                self._atom(atom)
+            case Comparison(_, left, right):
+                self._term(left)
+                self._term(right)
+            case Assign(_, term):
+                self._term(term)
+            case Condition(call):
+                self._term(call)
+            case _:
+                assert_never(goal)
+
+    def _atom(self, atom: Atom) -> None:
+        for arg in atom.args:
+            self._term(arg)
+        called = self.names.goal_function(atom.relation)
+        if called is None:
+            self._mention(atom.relation, atom.args, atom.span)
+        elif called in GOAL_NAMES:
+            if len(atom.args) != 3:
+                self._count(called, "3 arguments", len(atom.args), atom.span)
+        else:
+            function = self.names.registry[called]
+            given = len(atom.args) - function.output_first
+            if not function.accepts(given):
+                expected = _expected(function, function.output_first)
+                self._count(called, expected, len(atom.args), atom.span)
+
+    def _count(self, name: str, expected: str, given: int, span: Span | None) -> None:
+        self.error(
+            "HW203",
+            f"`{name}` takes {expected}, not {given}",
+            span,
+            hint=f"`{name}` is a built-in function; to use a relation of that name, declare it",
+        )
+
+    def _mention(self, name: str, args: tuple[Term | Aggregate, ...], span: Span | None) -> None:
+        mention = self.names.mentions.get(name)
+        if mention is None:
+            mention = self.names.mentions[name] = Mention(len(args), span, [None] * len(args))
+        elif mention.arity != len(args):
+            word = "declared" if name in self.names.declarations else "used"
+            self.error(
+                "HW201",
+                f"relation `{name}` has {_arguments(mention.arity)}, but here {len(args)}",
+                span,
+                note=_first(mention.span, word),
+            )
+            return
+        for place, arg in enumerate(args):
+            if mention.columns[place] is None:
+                inner = arg.args[-1] if isinstance(arg, Aggregate) and arg.args else arg
+                mention.columns[place] = inner.name if isinstance(inner, Variable) else None
+
+    def _term(self, term: Term) -> None:
+        links: set[int] = set()
+        for part in subterms(term):
+            if not isinstance(part, Call):
+                continue
+            function = lookup(self.names.registry, part.function)
+            if function is None:
+                if id(part) not in links:
+                    self._unknown_function(part)
+                continue
+            if function.name in PATH_FUNCTIONS:
+                links.update(id(arg) for arg in part.args if self._is_link(arg))
+            if not function.accepts(len(part.args)):
+                self.error(
+                    "HW203",
+                    f"`{part.function}` takes {_expected(function)}, not {len(part.args)}",
+                    part.span,
+                    note=function.doc or None,
+                )
+
+    def _is_link(self, arg: Term) -> bool:
+        return isinstance(arg, Call) and lookup(self.names.registry, arg.function) is None and len(arg.args) >= 2
+
+    def _unknown_function(self, call: Call) -> None:
+        if self.names.is_relation(call.function) or call.function in self.names.mentions:
+            self.error(
+                "HW213",
+                f"`{call.function}` is a relation and has no value",
+                call.span,
+                hint="name it as a goal of its own and use its variables here",
+            )
+            return
+        guess = nearest(call.function.removeprefix("f_"), self.names.registry)
+        self.error("HW202", f"there is no function `{call.function}`", call.span, hint=_meant(guess))
+
+    def _aggregate(self, aggregate: Aggregate) -> None:
+        name = aggregate.function
+        kind = AGGREGATES.get(name)
+        if kind is None:
+            guess = _meant(nearest(name, AGGREGATES)) or f"the aggregates are {', '.join(AGGREGATES)}"
+            self.error("HW217", f"there is no aggregate `{name}`", aggregate.span, hint=guess)
+        elif name == "top" and (aggregate.limit is None or aggregate.limit < 1):
+            self.error("HW217", "`top` needs how many to keep", aggregate.span, hint="write `top<3, C>`")
+        elif name != "top" and aggregate.limit is not None:
+            self.error("HW217", f"`{name}` takes no limit", aggregate.span, hint=f"write `{name}<C>` or `top<k, C>`")
+        elif not (len(aggregate.args) == 1 or (kind.pairs and len(aggregate.args) == 2)):
+            shape = f"`{name}<(K, N)>`" if kind.pairs else f"`{name}<C>`"
+            self.error(
+                "HW217", f"`{name}` over {_arguments(len(aggregate.args))}", aggregate.span, hint=f"write {shape}"
+            )
+
+    def _query(self, query: Query) -> None:
+        name = query.atom.relation
+        if name not in self.names.mentions:
+            guess = nearest(name, self.names.mentions)
+            self.error(
+                "HW209", f"the query asks for `{name}`, which nothing defines", query.atom.span, hint=_meant(guess)
+            )
+            return
+        self._mention(name, query.atom.args, query.atom.span)
+
+    def _hidden_functions(self) -> None:
+        for name in self.names.mentions:
+            function = lookup(self.names.registry, name)
+            is_goal = name.removeprefix("f_") in GOAL_NAMES or (function is not None and function.is_goal)
+            if is_goal and self.names.is_relation(name):
+                self.warn(
+                    "HW214",
+                    f"relation `{name}` hides the built-in function of that name in goals",
+                    self.names.mentions[name].span,
+                    hint="rename the relation if the function was meant anywhere",
+                )
+
+    def _misspelt(self) -> None:
+        """A base relation that nobody declares, one slip away from a relation that is there."""
+        known = Spelling(name for name in self.names.mentions if self.names.is_relation(name))
+        for name, mention in self.names.mentions.items():
+            if self.names.is_relation(name):
+                continue
+            guess = known.slip(name)
+            if guess is None or self.names.mentions[guess].arity != mention.arity:
+                continue
+            if name.startswith(guess) or guess.startswith(name):
+                continue  # link and linkD are a family, not a slip
+            self.warn(
+                "HW210",
+                f"relation `{name}` is neither declared nor derived, so it is read from data",
+                mention.span,
+                hint=_meant(guess),
+            )
+
+
+def _expected(function: Function, extra: int = 0) -> str:
+    least = len(function.params) + extra
+    if function.variadic:
+        return f"at least {_arguments(least)}"
+    counts = sorted({least, *(count + extra for count in function.also)})
+    return " or ".join(str(count) for count in counts[:-1]) + (" or " if counts[:-1] else "") + _arguments(counts[-1])
+
+
+def _arguments(count: int) -> str:
+    return f"{count} argument" + ("" if count == 1 else "s")
+
+
+def _meant(guess: str | None) -> str | None:
+    return f"did you mean `{guess}`?" if guess else None
+
+
+def _first(span: Span | None, word: str) -> str | None:
+    return f"it is first {word} at {span.source.name}:{span.line}:{span.column}" if span else None
+
+
+def rule_name(rule: Rule) -> str:
+    """How a message refers to a rule: by its label, else by its head and line."""
+    if rule.label:
+        return f"`{rule.label}`"
+    where = f" in line {rule.span.line}" if rule.span else ""
+    return f"the rule for `{rule.head.relation}`{where}"

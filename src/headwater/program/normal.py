@@ -1,0 +1,483 @@
+"""Rules in normal form, as `headwater.program.model` promises it, and safety on the way.
+
+Every `=` becomes an `Assign` where it binds a variable and a `Comparison` where it does not; goals that call a
+function become assignments, comparisons or conditions; list patterns become calls of list functions; arguments
+that are no plain terms move into goals of their own. What can be bound is bound first: a goal keeps its place
+unless it has to wait for an assignment behind it. `ListTerm`s that remain have no tail and build a list.
+
+What cannot be bound is an error: variables of the head (HW301), of negated goals (HW302), of everything else
+(HW303), and assignments that wait for each other (HW304). Linear in the size of the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
+from typing import TypeAlias, assert_never
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.functions import lookup
+from headwater.core.source import Span
+from headwater.core.types import Type
+from headwater.language.tree import (
+    Aggregate,
+    Assign,
+    Atom,
+    Binary,
+    Call,
+    Comparison,
+    Condition,
+    Constant,
+    Goal,
+    Head,
+    ListTerm,
+    Negation,
+    Rule,
+    Term,
+    Variable,
+    Wildcard,
+)
+from headwater.program.aggregates import AGGREGATES
+from headwater.program.names import PATH_FUNCTIONS, Names
+from headwater.program.nearest import nearest
+from headwater.program.terms import goal_terms, names, subterms, variables
+from headwater.program.values import fold
+
+
+@dataclass(frozen=True, slots=True)
+class _Equation:
+    """`left = right`, not yet known to bind or to compare."""
+
+    left: Term
+    right: Term
+    span: Span | None
+
+
+_Step: TypeAlias = Atom | Negation | Comparison | Condition | _Equation
+
+
+def normalise(rule: Rule, known: Names) -> tuple[Rule, list[Diagnostic]]:
+    """The rule in normal form, with everything that is unsafe about it."""
+    if not rule.body:
+        return _fact(rule, known)
+    work = _Normaliser(known)
+    work.goals(rule.body)
+    head = work.head(rule.head)
+    body = work.order()
+    work.check_head(head)
+    return replace(rule, head=head, body=tuple(body)), work.diagnostics
+
+
+def _fact(rule: Rule, known: Names) -> tuple[Rule, list[Diagnostic]]:
+    diagnostics: list[Diagnostic] = []
+    args: list[Term | Aggregate] = []
+    for arg in rule.head.args:
+        args.append(arg)
+        if isinstance(arg, Aggregate):
+            diagnostics.append(
+                Diagnostic("HW306", "a fact has nothing to aggregate", arg.span, hint="give the rule a body")
+            )
+            continue
+        unbound = next((part for part in subterms(arg) if isinstance(part, Variable | Wildcard)), None)
+        if unbound is not None:
+            diagnostics.append(_unbound_in_fact(unbound))
+            continue
+        if isinstance(arg, Constant):
+            continue
+        value = fold(_canonical(arg, known), known.registry)
+        if value is None:
+            diagnostics.append(Diagnostic("HW308", "this argument of a fact has no value", arg.span))
+        else:
+            args[-1] = value
+    return replace(rule, head=replace(rule.head, args=tuple(args))), diagnostics
+
+
+def _unbound_in_fact(term: Variable | Wildcard) -> Diagnostic:
+    if isinstance(term, Wildcard):
+        return Diagnostic("HW305", "`_` stands for no value in a fact", term.span)
+    hint = f"constants are written in lower case or quoted: `{term.name.lower()}`"
+    return Diagnostic(
+        "HW301",
+        f"variable `{term.name}` in the rule head is not bound",
+        term.span,
+        note="a fact has no body that could bind it",
+        hint=hint,
+    )
+
+
+def _canonical(term: Term, known: Names) -> Term:
+    """Functions by their plain names; a link inside a path function as the list of its two ends."""
+    match term:
+        case Variable() | Wildcard() | Constant():
+            return term
+        case ListTerm(items, tail):
+            rest = None if tail is None else _canonical(tail, known)
+            return replace(term, items=tuple(_canonical(item, known) for item in items), tail=rest)
+        case Binary(_, left, right):
+            return replace(term, left=_canonical(left, known), right=_canonical(right, known))
+        case Call(name, args):
+            function = lookup(known.registry, name)
+            if function is None:
+                return term
+            if function.name in PATH_FUNCTIONS:
+                args = tuple(_ends(arg, known) for arg in args)
+            return replace(term, function=function.name, args=tuple(_canonical(arg, known) for arg in args))
+        case _:
+            assert_never(term)
+
+
+def _ends(arg: Term, known: Names) -> Term:
+    match arg:
+        case Call(name, args) if lookup(known.registry, name) is None and len(args) >= 2:
+            return ListTerm(args[:2], span=arg.span)
+        case _:
+            return arg
+
+
+def _built(term: Term) -> Term:
+    """The term as a value: `[H | T]` is built by `concat`."""
+    match term:
+        case Variable() | Wildcard() | Constant():
+            return term
+        case ListTerm(items, tail):
+            front = ListTerm(tuple(_built(item) for item in items), span=term.span)
+            return front if tail is None else Call("concat", (front, _built(tail)), span=term.span)
+        case Binary(_, left, right):
+            return replace(term, left=_built(left), right=_built(right))
+        case Call(_, args):
+            return replace(term, args=tuple(_built(arg) for arg in args))
+        case _:
+            assert_never(term)
+
+
+class _Normaliser:
+    def __init__(self, known: Names) -> None:
+        self.known = known
+        self.diagnostics: list[Diagnostic] = []
+        self.steps: list[_Step] = []
+        self.bound: set[str] = set()
+        self.excused: set[str] = set()  # already reported, or waiting for one that was
+        self.uses: dict[str, int] = {}
+        self.fresh_count = 0
+
+    # Taking the rule apart.
+
+    def goals(self, body: tuple[Goal, ...]) -> None:
+        for goal in body:
+            for term in goal_terms(goal):
+                self._count_uses(term)
+        for goal in body:
+            self._goal(goal)
+        for step in self.steps:
+            if isinstance(step, Atom):
+                self.bound.update(arg.name for arg in step.args if isinstance(arg, Variable))
+
+    def _count_uses(self, term: Term | Aggregate) -> None:
+        for variable in variables(term):
+            self.uses[variable.name] = self.uses.get(variable.name, 0) + 1
+
+    def _goal(self, goal: Goal) -> None:
+        match goal:
+            case Atom():
+                self._atom(goal)
+            case Negation(atom):
+                self._negation(goal, atom)
+            case Comparison(op, left, right):
+                left, right = _canonical(left, self.known), _canonical(right, self.known)
+                if op == "=":
+                    self.steps.append(_Equation(left, right, goal.span))
+                else:
+                    self._filter(replace(goal, left=_built(left), right=_built(right)))
+            case Assign(variable, term):
+                self.steps.append(_Equation(variable, _canonical(term, self.known), goal.span))
+            case Condition(call):
+                self._filter(replace(goal, call=self._call(call)))
+            case _:
+                assert_never(goal)
+
+    def _call(self, call: Call) -> Call:
+        built = _built(_canonical(call, self.known))
+        assert isinstance(built, Call)
+        return built
+
+    def _filter(self, goal: Comparison | Condition) -> None:
+        for term in goal_terms(goal):
+            self._no_wildcard(term)
+        self.steps.append(goal)
+
+    def _no_wildcard(self, term: Term | Aggregate) -> None:
+        for part in subterms(term):
+            if isinstance(part, Wildcard):
+                self.diagnostics.append(
+                    Diagnostic("HW305", "`_` has no value that could be used here", part.span, hint="name the variable")
+                )
+
+    def _atom(self, atom: Atom) -> None:
+        called = self.known.goal_function(atom.relation)
+        if called is None:
+            waiting: list[_Step] = []
+            self.steps.append(replace(atom, args=tuple(self._plain(arg, waiting) for arg in atom.args)))
+            self.steps += waiting
+            return
+        equation = self._equation(called, atom)
+        if equation is not None:
+            self.steps.append(equation)
+        else:
+            self._filter(Condition(self._call(Call(called, atom.args, span=atom.span)), span=atom.span))
+
+    def _equation(self, called: str, atom: Atom) -> _Equation | None:
+        """A goal that gives a value to some of its arguments, as an equation; None: it is a condition."""
+        args = tuple(_canonical(arg, self.known) for arg in atom.args)
+        if called == "encd":
+            return _Equation(args[2], ListTerm(args[:2], span=atom.span), atom.span)
+        if called == "decd":
+            return _Equation(args[0], ListTerm(args[1:], span=atom.span), atom.span)
+        if self.known.registry[called].output_first:
+            return _Equation(args[0], Call(called, args[1:], span=atom.span), atom.span)
+        return None
+
+    def _negation(self, goal: Negation, atom: Atom) -> None:
+        called = self.known.goal_function(atom.relation)
+        if called is None:
+            self.steps.append(
+                replace(goal, atom=replace(atom, args=tuple(self._plain(arg, self.steps) for arg in atom.args)))
+            )
+            return
+        equation = self._equation(called, atom)
+        if equation is not None:
+            self._filter(Comparison("!=", _built(equation.left), _built(equation.right), span=goal.span))
+        else:
+            call = self._call(Call(called, atom.args, span=atom.span))
+            self._filter(Condition(call, negated=True, span=goal.span))
+
+    def _plain(self, arg: Term, steps: list[_Step]) -> Variable | Wildcard | Constant:
+        if isinstance(arg, Variable | Wildcard | Constant):
+            return arg
+        term = _canonical(arg, self.known)
+        variable = self._fresh(term)
+        steps.append(_Equation(variable, term, arg.span))
+        return variable
+
+    def _fresh(self, term: Term) -> Variable:
+        self.fresh_count += 1
+        stem = next((variable.name for variable in variables(term)), "X")
+        return Variable(f"{stem.partition(chr(39))[0]}'{self.fresh_count}", span=term.span)
+
+    def head(self, head: Head) -> Head:
+        args: list[Term | Aggregate] = []
+        for arg in head.args:
+            self._count_uses(arg)
+            self._no_wildcard(arg)
+            if isinstance(arg, Aggregate):
+                inner = tuple(self._plain(each, self.steps) for each in arg.args)
+                kind = AGGREGATES.get(arg.function)
+                if kind is not None and kind.pairs and len(inner) == 1:
+                    inner = (*inner, Constant(1, Type.INT, span=arg.span))
+                args.append(replace(arg, args=inner))
+            else:
+                args.append(self._plain(arg, self.steps))
+        return replace(head, args=tuple(args))
+
+    # Putting the goals in order.
+
+    def order(self) -> list[Goal]:
+        """The goals, each in its place unless it has to wait for an assignment behind it."""
+        self.body: list[Goal] = []
+        self.waiting: dict[int, None] = {}
+        self.waiters: dict[str, list[int]] = {}
+        self.missing: dict[int, tuple[set[str], set[str]]] = {}
+        self.ready: list[int] = []
+        for index in range(len(self.steps)):
+            self._enter(index)
+        heapify(self.ready)
+        while True:
+            while self.ready:
+                self._emit(heappop(self.ready))
+            if not self._report_unbound():
+                return self.body
+
+    def _enter(self, index: int) -> None:
+        step = self.steps[index]
+        if isinstance(step, _Equation):
+            sides = (self._unbound((step.left,)), self._unbound((step.right,)))
+        elif isinstance(step, Atom):
+            sides = (set(), set())
+        else:
+            goal = step
+            sides = (self._unbound(goal_terms(goal)), set())
+        self.missing[index] = sides
+        if self._is_ready(index):
+            heappush(self.ready, index)
+            return
+        self.waiting[index] = None
+        for name in sides[0] | sides[1]:
+            self.waiters.setdefault(name, []).append(index)
+
+    def _unbound(self, terms: Iterable[Term]) -> set[str]:
+        return {name for term in terms for name in names(term) if name not in self.bound}
+
+    def _is_ready(self, index: int) -> bool:
+        step = self.steps[index]
+        left, right = self.missing[index]
+        if not isinstance(step, _Equation):
+            return not left
+        return (not left and not _has_hole(step.left) and (not right or _takes_value(step.right))) or (
+            not right and not _has_hole(step.right) and (not left or _takes_value(step.left))
+        )
+
+    def _bind(self, name: str) -> None:
+        self.bound.add(name)
+        for index in self.waiters.pop(name, ()):
+            left, right = self.missing[index]
+            left.discard(name)
+            right.discard(name)
+            if index in self.waiting and self._is_ready(index):
+                del self.waiting[index]
+                heappush(self.ready, index)
+
+    def _emit(self, index: int) -> None:
+        step = self.steps[index]
+        if not isinstance(step, _Equation):
+            self.body.append(step)
+            return
+        left, right = step.left, step.right
+        if isinstance(left, Wildcard) or isinstance(right, Wildcard):
+            return  # `larger(_, A, B)` holds whatever the value is
+        left_open = _has_hole(left) or bool(self._unbound((left,)))
+        right_open = _has_hole(right) or bool(self._unbound((right,)))
+        if not left_open and not right_open:
+            self.body.append(Comparison("=", _built(left), _built(right), span=step.span))
+        elif left_open:
+            self._solve(left, right, step.span)
+        else:
+            self._solve(right, left, step.span)
+
+    def _solve(self, target: Term, value: Term, span: Span | None) -> None:
+        """Bind what is open in `target` so that it equals `value`."""
+        if isinstance(target, Variable):
+            self.body.append(Assign(target, _built(value), span=span))
+            self._bind(target.name)
+            return
+        assert isinstance(target, ListTerm)
+        if not isinstance(value, Variable):
+            whole = self._fresh(value)
+            self.body.append(Assign(whole, _built(value), span=span))
+            self._bind(whole.name)
+            value = whole
+        count = Constant(len(target.items), Type.INT, span=span)
+        op = "=" if target.tail is None else ">="
+        self.body.append(Comparison(op, Call("length", (value,), span=span), count, span=span))
+        for part, piece in _pieces(target, value):
+            if not isinstance(part, Wildcard):
+                self.steps.append(_Equation(part, piece, span))
+                self._enter(len(self.steps) - 1)
+
+    # What cannot be bound.
+
+    def _report_unbound(self) -> bool:
+        """Report why goals are still waiting and excuse their variables; False when none is waiting."""
+        if not self.waiting:
+            return False
+        promised = {name for index in self.waiting for name in self._targets(index)}
+        roots: dict[str, tuple[Variable, _Step]] = {}
+        for index in self.waiting:
+            step = self.steps[index]
+            for variable in _step_variables(step):
+                if variable.name not in self.bound and variable.name not in promised:
+                    roots.setdefault(variable.name, (variable, step))
+        if not roots:
+            self._report_cycle()
+            return False
+        for variable, step in roots.values():
+            self._report(variable, step)
+            self.excused.add(variable.name)
+            self._bind(variable.name)
+        return True
+
+    def _targets(self, index: int) -> Iterator[str]:
+        """The variables that a waiting equation would bind if its other side were bound."""
+        step = self.steps[index]
+        if isinstance(step, _Equation):
+            for side, other in ((step.left, step.right), (step.right, step.left)):
+                if _takes_value(side) and not _has_hole(other):
+                    yield from names(side)
+
+    def _report(self, variable: Variable, step: _Step) -> None:
+        name = variable.name
+        guess = nearest(name, sorted(self.bound - self.excused))
+        hint = f"did you mean `{guess}`?" if guess else None
+        if isinstance(step, Negation):
+            self.diagnostics.append(
+                Diagnostic(
+                    "HW302",
+                    f"variable `{name}` in a negated goal is not bound",
+                    variable.span,
+                    note="a negated goal can only test values that other goals have found",
+                    hint="write `_` if any value will do" if self.uses.get(name) == 1 else hint,
+                )
+            )
+            return
+        if isinstance(step, Condition) and hint is None:
+            hint = f"`{step.call.function}` is a built-in function; to use a relation of that name, declare it"
+        self.diagnostics.append(Diagnostic("HW303", f"variable `{name}` is not bound", variable.span, hint=hint))
+
+    def _report_cycle(self) -> None:
+        stuck = [index for index in self.waiting if isinstance(self.steps[index], _Equation)]
+        step = self.steps[stuck[0] if stuck else next(iter(self.waiting))]
+        wanting = sorted({name for index in self.waiting for side in self.missing[index] for name in side})
+        self.excused.update(wanting)
+        shown = [name for name in wanting if chr(39) not in name]
+        listed = " and ".join(f"`{name}`" for name in shown[:4])
+        message = f"{listed} depend on each other" if len(shown) > 1 else f"{listed} depends on itself"
+        self.diagnostics.append(
+            Diagnostic("HW304", message, step.span, note="no goal gives any of them a value to start from")
+        )
+
+    def check_head(self, head: Head) -> None:
+        reported: set[str] = set()
+        for arg in head.args:
+            for variable in variables(arg):
+                name = variable.name
+                if name in self.bound or name in self.excused or name in reported or chr(39) in name:
+                    continue
+                reported.add(name)
+                self.diagnostics.append(
+                    Diagnostic(
+                        "HW301",
+                        f"variable `{name}` in the rule head is not bound",
+                        variable.span,
+                        hint=self._head_hint(name),
+                    )
+                )
+
+    def _head_hint(self, name: str) -> str | None:
+        guess = nearest(name, sorted(each for each in self.bound if chr(39) not in each))
+        if guess is None:
+            idle = [each for each in self.bound if self.uses.get(each) == 1]
+            guess = idle[0] if len(idle) == 1 else None
+        return f"did you mean `{guess}`?" if guess else "name it in a positive goal of the body"
+
+
+def _has_hole(term: Term) -> bool:
+    return any(isinstance(part, Wildcard) for part in subterms(term))
+
+
+def _takes_value(term: Term) -> bool:
+    """Whether a term can be solved for its variables: a variable, or a list pattern."""
+    return isinstance(term, Variable | Wildcard | ListTerm)
+
+
+def _pieces(pattern: ListTerm, whole: Variable) -> Iterator[tuple[Term, Term]]:
+    """Each part of a list pattern with the call that takes it out of the whole list."""
+    for place, item in enumerate(pattern.items):
+        yield item, Call("nth", (whole, Constant(place, Type.INT, span=pattern.span)), span=pattern.span)
+    if pattern.tail is not None:
+        count = Constant(len(pattern.items), Type.INT, span=pattern.span)
+        yield pattern.tail, Call("drop", (whole, count), span=pattern.span)
+
+
+def _step_variables(step: _Step) -> Iterator[Variable]:
+    terms = (step.left, step.right) if isinstance(step, _Equation) else goal_terms(step)
+    for term in terms:
+        yield from variables(term)

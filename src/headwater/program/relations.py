@@ -1,0 +1,220 @@
+"""The relations of a program as the rest of Headwater sees them: columns, kind, key, location, time, window.
+
+Time is not data: a stream's first column is the time of the row, and so is the first argument of a derived
+relation when every rule for it copies a time there or takes the `larger`/`largest` of times (004, section III).
+A query's WINDOW belongs to the streams that the query rests on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from headwater.core.diagnostics import Diagnostic, Severity
+from headwater.core.types import Type
+from headwater.language.tree import (
+    Aggregate,
+    Atom,
+    Call,
+    Constant,
+    Duration,
+    Kind,
+    Query,
+    Rule,
+    Term,
+    Variable,
+    Window,
+)
+from headwater.program.model import Column, Relation
+from headwater.program.names import Mention, Names
+from headwater.program.terms import assigned, body_atoms
+
+_OF_TIMES = frozenset({"larger", "largest"})
+
+
+def relations(known: Names) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
+    """One entry per relation, in order of first mention, before anything is known about time and windows."""
+    found: list[Relation] = []
+    problems: list[Diagnostic] = []
+    for name, mention in known.mentions.items():
+        declaration = known.declarations.get(name)
+        derived = name in known.derived
+        if declaration is None:
+            found.append(Relation(name, _columns(mention), derived=derived, span=mention.span))
+            continue
+        columns = tuple(Column(column.name, column.type) for column in declaration.columns)
+        places = {column.name: place for place, column in enumerate(declaration.columns)}
+        is_stream = declaration.kind is Kind.STREAM
+        found.append(
+            Relation(
+                name,
+                columns,
+                kind=declaration.kind,
+                derived=derived,
+                declared=True,
+                key=None if declaration.key is None else tuple(places[key] for key in declaration.key),
+                ttl=declaration.ttl,
+                time=0 if is_stream else None,
+                span=declaration.span,
+            )
+        )
+        if is_stream and (not columns or columns[0].type not in (Type.INT, Type.TIMESTAMP)):
+            problems.append(
+                Diagnostic(
+                    "HW208",
+                    f"the first column of stream `{name}` is not a time",
+                    declaration.columns[0].span if declaration.columns else declaration.span,
+                    note="a stream's rows carry their time first, as a timestamp or an int",
+                    hint=f"put the time first, or declare `relation {name}(...)`",
+                )
+            )
+        problems += _time_unit("ttl", declaration.ttl, found[-1], declaration.span)
+    return tuple(found), problems
+
+
+def _columns(mention: Mention) -> tuple[Column, ...]:
+    taken: set[str] = set()
+    columns = []
+    for place, variable in enumerate(mention.columns):
+        name = (variable or "").lower()
+        if not name or name in taken:
+            name = f"c{place}"
+        taken.add(name)
+        columns.append(Column(name))
+    return tuple(columns)
+
+
+def with_times(found: tuple[Relation, ...], rules: tuple[Rule, ...]) -> tuple[Relation, ...]:
+    """The relations with the place of the time, for streams and for what is derived with their time."""
+    timed = {relation.name for relation in found if relation.time is not None}
+    rules_of: dict[str, list[Rule]] = {}
+    readers: dict[str, set[str]] = {}
+    for rule in rules:
+        rules_of.setdefault(rule.head.relation, []).append(rule)
+        for atom, negated in body_atoms(rule):
+            if not negated:
+                readers.setdefault(atom.relation, set()).add(rule.head.relation)
+    # Start from everything that rests on a stream, then take out what has a rule without a time.
+    waiting = list(timed)
+    while waiting:
+        for reader in readers.get(waiting.pop(), ()):
+            if reader not in timed:
+                timed.add(reader)
+                waiting.append(reader)
+    waiting = [relation.name for relation in found if relation.derived and relation.name in timed]
+    while waiting:
+        name = waiting.pop()
+        if name in timed and not all(_carries_time(rule, timed) for rule in rules_of[name]):
+            timed.discard(name)
+            waiting.extend(reader for reader in readers.get(name, ()) if reader in timed)
+    return tuple(replace(relation, time=0 if relation.name in timed else None) for relation in found)
+
+
+def _carries_time(rule: Rule, timed: set[str]) -> bool:
+    if not rule.head.args:
+        return False
+    first = rule.head.args[0]
+    if not rule.body:
+        return isinstance(first, Constant) and first.type in (Type.INT, Type.TIMESTAMP, Type.STRING)
+    times = {
+        goal.args[0].name
+        for goal in rule.body
+        if isinstance(goal, Atom) and goal.relation in timed and goal.args and isinstance(goal.args[0], Variable)
+    }
+    return not isinstance(first, Aggregate) and _is_time(first, times, assigned(rule))
+
+
+def _is_time(term: Term, times: set[str], terms: dict[str, Term]) -> bool:
+    match term:
+        case Variable(name):
+            return name in times or (name in terms and _is_time(terms[name], times, terms))
+        case Call(function, args) if function in _OF_TIMES:
+            return all(_is_time(arg, times, terms) for arg in args)
+        case _:
+            return False
+
+
+def with_windows(
+    found: tuple[Relation, ...], rules: Iterable[Rule], queries: tuple[Query, ...]
+) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
+    """The relations with each query's window on the streams it rests on."""
+    if all(query.window is None for query in queries):
+        return found, []
+    reads: dict[str, set[str]] = {}
+    for rule in rules:
+        reads.setdefault(rule.head.relation, set()).update(atom.relation for atom, _ in body_atoms(rule))
+    streams = {relation.name: relation for relation in found if relation.kind is Kind.STREAM}
+    windows: dict[str, tuple[Window | None, Query]] = {}
+    problems: list[Diagnostic] = []
+    for query in queries:
+        reached = [name for name in _reached(query.atom.relation, reads) if name in streams]
+        if query.window is not None and not reached:
+            problems.append(
+                Diagnostic(
+                    "HW216",
+                    f"`{query.atom.relation}` rests on no stream, so there is nothing to window",
+                    query.window.span or query.span,
+                    hint="declare the input with `stream` and its time in the first column",
+                )
+            )
+        for name in reached:
+            if query.window is not None:
+                problems += _time_unit("window", query.window.size, streams[name], query.window.span or query.span)
+            earlier, first = windows.setdefault(name, (query.window, query))
+            if earlier == query.window:
+                continue
+            if earlier is None or query.window is None:
+                problems.append(_partly_windowed(name, query, first))
+                windows[name] = (earlier or query.window, first)
+            else:
+                problems.append(
+                    Diagnostic(
+                        "HW215",
+                        f"stream `{name}` gets two windows",
+                        query.window.span or query.span,
+                        note=f"the queries of `{first.atom.relation}` and `{query.atom.relation}` both rest on it",
+                        hint="give both queries the same window, or split the program in two",
+                    )
+                )
+    done = tuple(
+        replace(relation, window=windows[relation.name][0]) if relation.name in windows else relation
+        for relation in found
+    )
+    return done, problems
+
+
+def _partly_windowed(name: str, query: Query, first: Query) -> Diagnostic:
+    bare = query if query.window is None else first
+    return Diagnostic(
+        "HW218",
+        f"the query of `{bare.atom.relation}` sees stream `{name}` through the window of another query",
+        bare.span,
+        hint="give it the same window, so that the program says what it does",
+        severity=Severity.WARNING,
+    )
+
+
+def _reached(start: str, reads: dict[str, set[str]]) -> list[str]:
+    seen = {start: None}
+    waiting = [start]
+    while waiting:
+        for name in sorted(reads.get(waiting.pop(), ())):
+            if name not in seen:
+                seen[name] = None
+                waiting.append(name)
+    return list(seen)
+
+
+def _time_unit(word: str, size: Duration | int | None, relation: Relation, span: object) -> list[Diagnostic]:
+    if not isinstance(size, Duration) or relation.kind is not Kind.STREAM or not relation.columns:
+        return []
+    if relation.columns[0].type is not Type.INT:
+        return []
+    return [
+        Diagnostic(
+            "HW409",
+            f"this {word} is in units of time, but the time of `{relation.name}` is an int",
+            relation.span,
+            hint=f"give the {word} as a bare number in the same unit as the column, or declare the column a timestamp",
+        )
+    ]

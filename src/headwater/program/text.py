@@ -1,0 +1,49 @@
+"""A checked or rewritten program as text of the same language, for `plan --stage` and for the spec files.
+
+Relations that nobody declared are listed as comments, with what is known of their types.
+"""
+
+from __future__ import annotations
+
+from headwater.language.printer import print_tree
+from headwater.language.tree import ColumnDeclaration, Declaration, Tree
+from headwater.program.model import Program, Relation
+
+
+def print_program(program: Program) -> str:
+    declared = tuple(_declaration(relation) for relation in program.relations if relation.declared)
+    listed = [_listed(relation) for relation in program.relations if not relation.declared]
+    marks = [mark for relation in program.relations for mark in _marks(relation)]
+    parts = [
+        print_tree(Tree(declared)) if declared else "",
+        "\n".join(listed + marks),
+        print_tree(Tree(program.rules)) if program.rules else "",
+        print_tree(Tree(program.queries)) if program.queries else "",
+    ]
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
+
+
+def _declaration(relation: Relation) -> Declaration:
+    columns = tuple(ColumnDeclaration(column.name, column.type) for column in relation.columns if column.type)
+    key = None if relation.key is None else tuple(relation.columns[place].name for place in relation.key)
+    return Declaration(relation.kind, relation.name, columns, key, relation.ttl)
+
+
+def _listed(relation: Relation) -> str:
+    columns = ", ".join(
+        f"{column.name}: {column.type.value}" if column.type else column.name for column in relation.columns
+    )
+    return f"% {'derived' if relation.derived else 'base'} {relation.name}({columns})"
+
+
+def _marks(relation: Relation) -> list[str]:
+    marks = []
+    if relation.derived and relation.time is not None:
+        marks.append(f"% {relation.name} carries its time in {relation.columns[relation.time].name}")
+    for selection in relation.selections:
+        group = ", ".join(relation.columns[place].name for place in selection.group)
+        per = f" per ({group})" if group else ""
+        marks.append(f"% {relation.name} keeps the {selection.best} of {relation.columns[selection.value].name}{per}")
+    if relation.replicated:
+        marks.append(f"% {relation.name} is held by every shard")
+    return marks

@@ -1,0 +1,128 @@
+"""Types, inferred through the rules: of every column and of every variable of every rule.
+
+A column that gets an int from one rule and a float from another is float, and int values that flow into it are
+widened; `address` and `string` go together. Apart from that a variable has one type: standing in an int column
+and in a float column is an error, as it would compare what cannot be equal by key.
+
+A base relation without declaration has no types until data comes: call `infer` again with what was `known`.
+Linear: a column's type changes at most twice, and only the rules that read it are looked at again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.errors import CheckProblem
+from headwater.core.functions import FUNCTIONS, Registry
+from headwater.core.types import Type
+from headwater.language.tree import Aggregate, Assign, Atom, Rule, Term, Variable
+from headwater.program.model import Program
+from headwater.program.terms import body_atoms
+from headwater.program.typing import aggregate_type, term_type, wider
+from headwater.program.typing_problems import head_problems, query_problems, rule_problems
+
+Columns = dict[str, tuple[Type | None, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """`variables` has one mapping per rule, in the order of the program's rules."""
+
+    columns: Columns
+    variables: tuple[dict[str, Type | None], ...]
+
+
+def infer(
+    program: Program, known: Mapping[str, tuple[Type | None, ...]] | None = None, registry: Registry = FUNCTIONS
+) -> Types:
+    """The types of a program, `known` being those of undeclared base relations as found in data."""
+    types, problems = inferred(program, known or {}, registry)
+    if problems:
+        raise CheckProblem(tuple(problems))
+    return types
+
+
+def inferred(
+    program: Program, known: Mapping[str, tuple[Type | None, ...]], registry: Registry = FUNCTIONS
+) -> tuple[Types, list[Diagnostic]]:
+    """The types as far as they can be worked out, with everything that does not fit."""
+    columns = _columns(program, known, registry)
+    variables = tuple(_variables(rule, columns, registry) for rule in program.rules)
+    types = Types({name: tuple(each) for name, each in columns.items()}, variables)
+    problems: list[Diagnostic] = []
+    declared = {relation.name for relation in program.relations if relation.declared}
+    for rule, of in zip(program.rules, variables, strict=True):
+        problems += rule_problems(rule, types.columns, of, registry)
+    problems += head_problems(program, types.columns, variables, declared, registry)
+    for query in program.queries:
+        problems += query_problems(query, types.columns)
+    return types, problems
+
+
+def _columns(
+    program: Program, known: Mapping[str, tuple[Type | None, ...]], registry: Registry
+) -> dict[str, list[Type | None]]:
+    columns: dict[str, list[Type | None]] = {}
+    fixed: set[str] = set()
+    for relation in program.relations:
+        if relation.declared:
+            fixed.add(relation.name)
+            columns[relation.name] = [column.type for column in relation.columns]
+        else:
+            found = known.get(relation.name, ())
+            columns[relation.name] = list(found) if len(found) == relation.arity else [None] * relation.arity
+    readers: dict[str, list[int]] = {}
+    for index, rule in enumerate(program.rules):
+        for name in {atom.relation for atom, _ in body_atoms(rule)}:
+            readers.setdefault(name, []).append(index)
+    waiting = deque(range(len(program.rules)))
+    queued = set(waiting)
+    while waiting:
+        index = waiting.popleft()
+        queued.discard(index)
+        rule = program.rules[index]
+        if rule.head.relation in fixed:
+            continue
+        if _flow(rule, columns, registry):
+            for reader in readers.get(rule.head.relation, ()):
+                if reader not in queued:
+                    queued.add(reader)
+                    waiting.append(reader)
+    return columns
+
+
+def _flow(rule: Rule, columns: dict[str, list[Type | None]], registry: Registry) -> bool:
+    """Let the types of a rule's head flow into its relation; True if a column changed."""
+    variables = _variables(rule, columns, registry)
+    target = columns[rule.head.relation]
+    changed = False
+    for place, arg in enumerate(rule.head.args):
+        joined = wider(target[place], head_type(arg, variables, registry))
+        if joined is not None and joined is not target[place]:
+            target[place] = joined
+            changed = True
+    return changed
+
+
+def head_type(arg: Term | Aggregate, variables: Mapping[str, Type | None], registry: Registry) -> Type | None:
+    if isinstance(arg, Aggregate):
+        inner = tuple(term_type(each, variables, registry) for each in arg.args)
+        return aggregate_type(arg.function, inner)
+    return term_type(arg, variables, registry)
+
+
+def _variables(rule: Rule, columns: Mapping[str, list[Type | None]], registry: Registry) -> dict[str, Type | None]:
+    types: dict[str, Type | None] = {}
+    for goal in rule.body:
+        if isinstance(goal, Atom):
+            for arg, column in zip(goal.args, columns[goal.relation], strict=True):
+                if isinstance(arg, Variable):
+                    before = types.get(arg.name)
+                    types[arg.name] = wider(before, column) or before
+    for goal in rule.body:
+        if isinstance(goal, Assign):
+            types[goal.variable.name] = term_type(goal.term, types, registry)
+    return types
