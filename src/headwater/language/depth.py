@@ -1,0 +1,91 @@
+"""Keeps trees shallow: later stages walk terms by recursion, and a stack is not endless."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.language.tree import (
+    Aggregate,
+    Assign,
+    Atom,
+    Binary,
+    Call,
+    Comparison,
+    Condition,
+    Declaration,
+    Goal,
+    Include,
+    ListTerm,
+    Negation,
+    Query,
+    Rule,
+    Statement,
+    Term,
+)
+
+DEEPEST = 150
+
+
+def too_deep(statements: Sequence[Statement | Include], length: int) -> Iterator[Diagnostic]:
+    """One finding per statement with a term nested deeper than `DEEPEST`; `length` is that of the text."""
+    if length <= DEEPEST:
+        return  # every level costs at least one character
+    for statement in statements:
+        if (term := _deep_term(_roots(statement))) is not None:
+            yield Diagnostic(
+                "HW106",
+                f"this term is nested more than {DEEPEST} levels deep",
+                term.span,
+                note="every bracket is a level, and so is every operator in a row of them",
+                hint="name parts of it, as in `X = ..., Y = X + ...`",
+            )
+
+
+def _deep_term(roots: Iterable[Term]) -> Term | None:
+    level = [(term, term) for term in roots]
+    for _ in range(DEEPEST):
+        level = [(child, root) for term, root in level for child in _children(term)]
+        if not level:
+            return None
+    return level[0][1]
+
+
+def _children(term: Term) -> tuple[Term, ...]:
+    match term:
+        case Call(args=args):
+            return args
+        case ListTerm(items, tail):
+            return items if tail is None else (*items, tail)
+        case Binary(_, left, right):
+            return left, right
+        case _:
+            return ()
+
+
+def _roots(statement: Statement | Include) -> Iterator[Term]:
+    match statement:
+        case Rule(head, body):
+            for arg in head.args:
+                if isinstance(arg, Aggregate):
+                    yield from arg.args
+                else:
+                    yield arg
+            for goal in body:
+                yield from _goal_terms(goal)
+        case Query(atom):
+            yield from atom.args
+        case Declaration() | Include():
+            pass
+
+
+def _goal_terms(goal: Goal) -> tuple[Term, ...]:
+    match goal:
+        case Atom(args=args) | Negation(Atom(args=args)):
+            return args
+        case Comparison(_, left, right):
+            return left, right
+        case Assign(_, term):
+            return (term,)
+        case Condition(call):
+            return call.args

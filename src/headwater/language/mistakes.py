@@ -1,0 +1,198 @@
+"""Says what is wrong with a statement that the grammar refuses, and what the writer probably meant.
+
+The parser knows only where it stopped and what it could have read there; the rest is looking at the
+text around that place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+from dataclasses import dataclass
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.language.lines import Lines
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The parser could not go on at `position` of the statement `code[start:end]`; it would have taken `expected`."""
+
+    code: str
+    start: int
+    end: int
+    position: int
+    expected: Set[str]
+
+
+# What is written by habit from other languages, and what it is called here. First match wins.
+_HABITS = (
+    (re.compile(r"=>"), "`=>` is not an operator", "greater or equal is `>=`; a rule is written `head :- body`"),
+    (re.compile(r"->|→|⇒"), "an arrow points from the body to the head", "write `head :- body`"),
+    (re.compile(r";"), "`;` does not separate goals", "write one rule for each alternative, and `,` for `and`"),
+    (re.compile(r"&&?|∧"), "`,` stands between goals", "write `,` for `and`"),
+    (re.compile(r"\|\||∨"), "there is no `or` inside a rule", "write one rule for each alternative"),
+    (re.compile(r"[“”„«»]"), "this is not a quotation mark of the language", 'use the straight `"`'),
+    (re.compile(r"[‘’‚′]"), "this is not a quotation mark of the language", "use the straight `'`"),
+    (re.compile(r"[−–]"), "this dash is not a minus sign", "use the plain `-`"),
+    (re.compile(r"[×·÷]"), "this sign is not an operator", "multiply with `*`, divide with `/`"),
+    (re.compile(r"[A-Z_]\w*\s*\("), "a relation or function begins with a lower-case letter", None),
+    (re.compile(r":(?![-=])"), "`:` does not belong here", "an arrow is written `:-`"),
+    (re.compile(r"\?(?!-)"), "`?` is not part of the language", "a query is written `query p(X).`"),
+    (re.compile(r"[0-9][0-9.]*[A-Za-z_]\w*"), "a name does not begin with a digit", 'quote it, as in `"10a"`'),
+)
+
+_TOKEN = re.compile(
+    r"""[A-Za-z_]\w*(?:'\w+)*|[0-9]+(?:\.[0-9]+)?|"[^"\n]*"|'[^'\n]*'|`[^`\n]*`|:-|<-|[<>=!:]=|<>|.""", re.DOTALL
+)
+_STATEMENT_START = re.compile(
+    r"(?:[A-Za-z_][\w'-]*\s*:(?![-=])\s*)?[a-z]\w*\s*\(|[a-z]\w*\s*(?::-|<-|←)|(?i:query|stream|relation)\s|[{#]"
+)
+_BRACKET = re.compile(r"""[()\[\]{}]|"[^"\n]*"|(?<!\w)'[^'\n]*'""")
+_TOO_LATE = re.compile(r"[.}]|:-|<-|←")  # no bracket is open where one of these stands
+_CLOSING = {")": "(", "]": "[", "}": "{"}
+_CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
+
+# Terminals of the grammar as a reader knows them, in the order in which they are offered.
+_READABLE = (
+    ("MORE", "`>`"),
+    ("RPAR", "`)`"),
+    ("RSQUARE", "`]`"),
+    ("_RBRACE", "`}`"),
+    ("_COLON", "`:` and a type"),
+    ("_ARROW", "`:-`"),
+    ("_COMMA", "`,`"),
+    ("_BAR", "`|`"),
+    ("_END", "`.`"),
+    ("LABEL_NAME", "a label"),
+)
+
+
+def explain(lines: Lines, stop: Stop) -> Diagnostic:
+    if stop.position >= stop.end:
+        return _unfinished(lines, stop)
+    if begins_statement(lines, stop):
+        return _missing_stop(lines, stop)
+    if _TOO_LATE.match(stop.code, stop.position) and (bracket := _open_bracket(stop)) is not None:
+        return _unclosed(lines, stop.code, bracket)
+    return _habit(lines, stop) or _unexpected(lines, stop)
+
+
+def begins_statement(lines: Lines, stop: Stop) -> bool:
+    """Whether the text at the stop is the next statement, first on its line, after one without a full stop."""
+    text = lines.source.text
+    line = text.rfind("\n", 0, stop.position) + 1
+    return (
+        "_END" in stop.expected
+        and stop.position > stop.start
+        and not text[line : stop.position].strip()
+        and _STATEMENT_START.match(stop.code, stop.position) is not None
+    )
+
+
+def _unfinished(lines: Lines, stop: Stop) -> Diagnostic:
+    bracket = _open_bracket(stop)
+    if bracket is not None:
+        return _unclosed(lines, stop.code, bracket)
+    if "_END" in stop.expected:
+        return _missing_stop(lines, stop)
+    last = _end_of_code(stop)
+    return Diagnostic(
+        "HW102",
+        f"the text ends in the middle of a statement: expected {_expectation(stop)}",
+        lines.span(last, last + 1),
+    )
+
+
+def _missing_stop(lines: Lines, stop: Stop) -> Diagnostic:
+    last = _end_of_code(stop)
+    return Diagnostic(
+        "HW102",
+        "this statement has no full stop",
+        lines.span(last, last + 1),
+        hint="end it with `.`, or write `,` before the next goal",
+    )
+
+
+def _unclosed(lines: Lines, code: str, bracket: int) -> Diagnostic:
+    opening = code[bracket]
+    return Diagnostic(
+        "HW105",
+        f"`{opening}` is never closed in this statement",
+        lines.span(bracket, bracket + 1),
+        hint=f"`{_CLOSED_BY[opening]}` is missing",
+    )
+
+
+def _habit(lines: Lines, stop: Stop) -> Diagnostic | None:
+    # `=>` and `->` stop at their second character: the first one is an operator.
+    for position in (stop.position - 1, stop.position):
+        for pattern, message, hint in _HABITS:
+            found = pattern.match(stop.code, position) if position >= stop.start else None
+            if found is not None and found.end() > stop.position:
+                if hint is None:
+                    hint = f"write `{found[0][0].lower()}{found[0][1:-1].rstrip()}(`, or quote a value"
+                return Diagnostic("HW101", message, lines.span(position, found.end()), hint=hint)
+    return None
+
+
+def _unexpected(lines: Lines, stop: Stop) -> Diagnostic:
+    found = _TOKEN.match(stop.code, stop.position)
+    assert found is not None
+    span = lines.span(stop.position, min(found.end(), stop.end))
+    character = found[0][0]
+    if not (character.isascii() and character.isprintable()):
+        shown = character if character.isprintable() else f"U+{ord(character):04X}"
+        return Diagnostic("HW112", f"`{shown}` is not part of the language", span, hint="text goes in quotes")
+    if character in "$^\\" or (character == "?" and found[0] == "?"):
+        return Diagnostic("HW112", f"`{character}` is not part of the language", span)
+    shown = found[0] if len(found[0]) <= 40 else found[0][:37] + "..."
+    return Diagnostic("HW101", f"unexpected `{shown}`, expected {_expectation(stop)}", span)
+
+
+def _expectation(stop: Stop) -> str:
+    expected = _possible(stop)
+    words = []
+    if "LABEL" in expected:
+        words.append("a rule, a declaration or a query")
+    elif "NOT" in expected:
+        words.append("a goal")
+    elif {"VARIABLE", "NUMBER"} <= expected:
+        words.append("a value")
+    elif {"VARIABLE", "NAME"} <= expected and "_COMMA" not in expected:
+        words.append("a name")
+    elif "NAME" in expected and "_END" not in expected and "_COMMA" not in expected:
+        words.append("the name of a relation")
+    elif "WINDOW" in expected:
+        words.append("`WINDOW(...)`")
+    elif "NUMBER" in expected:
+        words.append("a number")
+    words += [word for name, word in _READABLE if name in expected]
+    if not words:
+        return "the end of the statement"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _possible(stop: Stop) -> Set[str]:
+    """What the parser expects, less what the open brackets rule out: its states do not tell brackets apart."""
+    bracket = _open_bracket(stop)
+    if bracket is None:
+        return stop.expected - {"RPAR", "RSQUARE", "_BAR", "_RBRACE"}
+    fitting = {"(": {"RPAR"}, "[": {"RSQUARE", "_BAR"}, "{": {"_RBRACE"}}[stop.code[bracket]]
+    return stop.expected - ({"RPAR", "RSQUARE", "_BAR", "_RBRACE", "_END", "_ARROW"} - fitting)
+
+
+def _end_of_code(stop: Stop) -> int:
+    """Just behind the last character of code before the stop."""
+    return stop.start + len(stop.code[stop.start : stop.position].rstrip())
+
+
+def _open_bracket(stop: Stop) -> int | None:
+    """The innermost bracket of the statement that is open at the stop."""
+    open_: list[int] = []
+    for found in _BRACKET.finditer(stop.code, stop.start, stop.position):
+        if found[0] in _CLOSED_BY:
+            open_.append(found.start())
+        elif found[0] in _CLOSING and open_ and stop.code[open_[-1]] == _CLOSING[found[0]]:
+            open_.pop()
+    return open_[-1] if open_ else None

@@ -1,0 +1,216 @@
+"""Syntax tree to text: what it prints parses back to an equal tree.
+
+One statement per line; a rule longer than a line has one goal per line. Names that the grammar would
+not take as they are stand in backquotes, strings that are plain names stand without quotes. An
+`Assign`, which only the checks make, prints with `:=`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import assert_never
+
+from headwater.core.types import Type
+from headwater.language.tree import (
+    Aggregate,
+    Assign,
+    Atom,
+    Binary,
+    Call,
+    Comparison,
+    Condition,
+    Constant,
+    Declaration,
+    Duration,
+    Goal,
+    Head,
+    ListTerm,
+    Negation,
+    Query,
+    Rule,
+    Statement,
+    Term,
+    Tree,
+    Variable,
+    Wildcard,
+    Window,
+)
+from headwater.language.units import duration_text
+
+_WIDTH = 100
+_INDENT = "    "
+_NAME = re.compile(r"[a-z]\w*(?:'\w+)*")
+_COLUMN = re.compile(r"[A-Za-z]\w*(?:'\w+)*|_\w+(?:'\w+)*")
+_LABEL = re.compile(r"[A-Za-z0-9_][\w'-]*")
+_VALUES = frozenset({"true", "false", "nil"})
+_STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2}
+_OPERAND = 3  # how tightly a variable, a constant, a call or a bracket holds together
+_UNPRINTABLE = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
+
+
+def print_tree(tree: Tree) -> str:
+    return "".join(f"{print_statement(statement)}\n" for statement in tree.statements)
+
+
+def print_statement(statement: Statement) -> str:
+    match statement:
+        case Rule():
+            return print_rule(statement)
+        case Declaration():
+            return print_declaration(statement)
+        case Query():
+            return print_query(statement)
+        case _:
+            assert_never(statement)
+
+
+def print_rule(rule: Rule) -> str:
+    label = "" if rule.label is None else f"{_label(rule.label)}: "
+    head = print_head(rule.head)
+    if not rule.body:
+        return f"{label}{head}."
+    goals = [print_goal(goal) for goal in rule.body]
+    line = f"{label}{head} :- {', '.join(goals)}."
+    if len(line) <= _WIDTH:
+        return line
+    body = f",\n{_INDENT}".join(goals)
+    return f"{label}{head} :-\n{_INDENT}{body}."
+
+
+def print_declaration(declaration: Declaration) -> str:
+    columns = ", ".join(f"{_column(column.name)}: {column.type.value}" for column in declaration.columns)
+    text = f"{declaration.kind.value} {print_name(declaration.relation)}({columns})"
+    if declaration.key is not None:
+        text += f" key({', '.join(map(_column, declaration.key))})"
+    if declaration.ttl is not None:
+        text += f" ttl {_extent(declaration.ttl)}"
+    return f"{text}."
+
+
+def print_query(query: Query) -> str:
+    window = "" if query.window is None else f", {print_window(query.window)}"
+    return f"query {print_goal(query.atom)}{window}."
+
+
+def print_window(window: Window) -> str:
+    slide = "" if window.slide is None else f", {_extent(window.slide)}"
+    return f"WINDOW({_extent(window.size)}{slide})"
+
+
+def print_head(head: Head) -> str:
+    args = (print_aggregate(arg) if isinstance(arg, Aggregate) else print_term(arg) for arg in head.args)
+    return f"{print_name(head.relation)}({', '.join(args)})"
+
+
+def print_aggregate(aggregate: Aggregate) -> str:
+    args = _terms(aggregate.args)
+    if len(aggregate.args) > 1:
+        args = f"({args})"
+    limit = "" if aggregate.limit is None else f"{aggregate.limit}, "
+    return f"{print_name(aggregate.function)}<{limit}{args}>"
+
+
+def print_goal(goal: Goal) -> str:
+    match goal:
+        case Atom(relation, args, link):
+            return f"{'#' if link else ''}{_goal_name(relation, link=link)}({_terms(args)})"
+        case Negation(atom):
+            return f"!{print_goal(atom)}"
+        case Comparison(op, left, right):
+            return f"{print_term(left)} {op} {print_term(right)}"
+        case Assign(variable, term):
+            return f"{print_term(variable)} := {print_term(term)}"
+        case Condition(call, negated):
+            return f"{'!' if negated else ''}{_goal_name(call.function)}({_terms(call.args)})"
+        case _:
+            assert_never(goal)
+
+
+def print_term(term: Term) -> str:
+    match term:
+        case Variable(name, location):
+            return f"@{name}" if location else name
+        case Wildcard():
+            return "_"
+        case Constant(value, type_, location):
+            return ("@" if location else "") + _constant(value, type_)
+        case ListTerm(items, None):
+            return f"[{_terms(items)}]"
+        case ListTerm(items, tail):
+            return f"[{_terms(items)} | {print_term(tail)}]"
+        case Call(function, args):
+            return f"{print_name(function)}({_terms(args)})"
+        case Binary(op, left, right):
+            strength = _STRENGTH[op]
+            return f"{_operand(left, strength)} {op} {_operand(right, strength + 1)}"
+        case _:
+            assert_never(term)
+
+
+def print_name(name: str) -> str:
+    """The name of a relation or a function."""
+    return name if _NAME.fullmatch(name) else f"`{name}`"
+
+
+def _goal_name(name: str, *, link: bool = False) -> str:
+    # A goal that begins with the word `not` would read as a negation.
+    return f"`{name}`" if name == "not" and not link else print_name(name)
+
+
+def _column(name: str) -> str:
+    return name if _COLUMN.fullmatch(name) else f"`{name}`"
+
+
+def _label(label: str) -> str:
+    return label if _LABEL.fullmatch(label) and label.lower() != "query" else f"`{label}`"
+
+
+def _terms(terms: tuple[Term, ...]) -> str:
+    return ", ".join(map(print_term, terms))
+
+
+def _operand(term: Term, strength: int) -> str:
+    text = print_term(term)
+    holds = _STRENGTH[term.op] if isinstance(term, Binary) else _OPERAND
+    return text if holds >= strength else f"({text})"
+
+
+def _extent(value: Duration | int) -> str:
+    return duration_text(value) if isinstance(value, Duration) else str(value)
+
+
+def _constant(value: int | float | str | bool | Duration, type_: Type) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() if type_ is Type.FLOAT:
+            return _float(float(value))
+        case int():
+            return str(value)
+        case float():
+            return _float(value)
+        case str():
+            return value if _NAME.fullmatch(value) and value not in _VALUES else _quoted(value)
+        case Duration():
+            return duration_text(value)
+        case _:
+            assert_never(value)
+
+
+def _float(value: float) -> str:
+    if value in (float("inf"), float("-inf")):
+        return "1.0e999" if value > 0 else "-1.0e999"  # too large for a float: reads back as infinity
+    text = repr(value)
+    return text if "." in text or "e" in text else f"{text}.0"
+
+
+def _quoted(value: str) -> str:
+    return '"' + "".join(map(_character, value)) + '"'
+
+
+def _character(character: str) -> str:
+    if character in _UNPRINTABLE:
+        return _UNPRINTABLE[character]
+    if character.isprintable():
+        return character
+    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"
