@@ -270,12 +270,13 @@ class Builder(Transformer[Token, list[Statement | Include]]):
 
     def negative(self, children: Children) -> Term:
         minus, term = children
-        span = self._lines.span(self._start(minus), term.span.end)
+        begin, end = term.span.start, term.span.end
+        span = self._lines.span(self._start(minus), end)
         match term:
             case Constant(value=bool() | str()):
                 pass
             case Constant(value=int() | float() as value):
-                self._too_large.pop(term.span.start, None)
+                self._too_large.pop(begin, None)
                 return replace(term, value=-value, span=span)
             case Constant(value=Duration(microseconds)):
                 return replace(term, value=Duration(-microseconds), span=span)

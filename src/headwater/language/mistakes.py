@@ -38,6 +38,12 @@ _HABITS = (
     (re.compile(r"[×·÷]"), "this sign is not an operator", "multiply with `*`, divide with `/`"),
     (re.compile(r"[A-Z_]\w*\s*\("), "a relation or function begins with a lower-case letter", None),
     (re.compile(r":(?![-=])"), "`:` does not belong here", "an arrow is written `:-`"),
+    (re.compile(r"(?:\.[0-9]+)+"), "a number has one decimal point", 'quote an address, as in `"10.0.0.1"`'),
+    (
+        re.compile(r">(?!=)"),
+        "`>` does not belong here",
+        "an aggregate such as `min<C>` stands only in the head of a rule",
+    ),
     (re.compile(r"\?(?!-)"), "`?` is not part of the language", "a query is written `query p(X).`"),
     (re.compile(r"[0-9][0-9.]*[A-Za-z_]\w*"), "a name does not begin with a digit", 'quote it, as in `"10a"`'),
 )
@@ -49,7 +55,7 @@ _STATEMENT_START = re.compile(
     r"(?:[A-Za-z_][\w'-]*\s*:(?![-=])\s*)?[a-z]\w*\s*\(|[a-z]\w*\s*(?::-|<-|←)|(?i:query|stream|relation)\s|[{#]"
 )
 _BRACKET = re.compile(r"""[()\[\]{}]|"[^"\n]*"|(?<!\w)'[^'\n]*'""")
-_TOO_LATE = re.compile(r"[.}]|:-|<-|←")  # no bracket is open where one of these stands
+_TOO_LATE = re.compile(r"\.(?![0-9])|}|:-|<-|←")  # no bracket is open where one of these stands
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
@@ -147,7 +153,8 @@ def _unexpected(lines: Lines, stop: Stop) -> Diagnostic:
     if character in "$^\\" or (character == "?" and found[0] == "?"):
         return Diagnostic("HW112", f"`{character}` is not part of the language", span)
     shown = found[0] if len(found[0]) <= 40 else found[0][:37] + "..."
-    return Diagnostic("HW101", f"unexpected `{shown}`, expected {_expectation(stop)}", span)
+    hint = "a query asks for one relation: join others to it in a rule" if "WINDOW" in stop.expected else None
+    return Diagnostic("HW101", f"unexpected `{shown}`, expected {_expectation(stop)}", span, hint=hint)
 
 
 def _expectation(stop: Stop) -> str:

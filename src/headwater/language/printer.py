@@ -134,10 +134,8 @@ def print_term(term: Term) -> str:
             return "_"
         case Constant(value, type_, location):
             return ("@" if location else "") + _constant(value, type_)
-        case ListTerm(items, None):
-            return f"[{_terms(items)}]"
         case ListTerm(items, tail):
-            return f"[{_terms(items)} | {print_term(tail)}]"
+            return f"[{_terms(items)}]" if tail is None else f"[{_terms(items)} | {print_term(tail)}]"
         case Call(function, args):
             return f"{print_name(function)}({_terms(args)})"
         case Binary(op, left, right):
