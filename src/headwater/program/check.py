@@ -1,8 +1,8 @@
 """Check a program: syntax tree in, program in normal form out, or everything that is wrong with it.
 
 The checks run in stages, because each builds on what the one before has made sure of: names, then bindings,
-then everything that needs both. A stage reports all its findings at once. Warnings never stop a program;
-they stay on it.
+then everything that needs both: types, and the tuple `CHECKS`. A stage reports all its findings at once.
+Warnings never stop a program; they stay on it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,21 @@ from headwater.language.tree import Constant, Query, Rule, Tree, Variable, Wildc
 from headwater.program.literals import coerce_query, coerce_rule
 from headwater.program.model import Column, Program, Relation
 from headwater.program.names import Names, survey
+from headwater.program.network import network_problems, with_locations
 from headwater.program.normal import normalise
 from headwater.program.relations import relations, with_times, with_windows
+from headwater.program.spelling import spelling_problems
+from headwater.program.stratified import strata_problems
+from headwater.program.termination import termination_warnings
 from headwater.program.types import inferred
 
 Check = Callable[[Program], Iterable[Diagnostic]]
 
-CHECKS: tuple[Check, ...] = ()
+CHECKS: tuple[Check, ...] = (
+    strata_problems,  # before termination, which takes cycles as they are
+    network_problems,
+    termination_warnings,
+)
 
 
 def check(tree: Tree, registry: Registry = FUNCTIONS) -> Program:
@@ -32,6 +40,7 @@ def check(tree: Tree, registry: Registry = FUNCTIONS) -> Program:
     findings = _Findings()
     known, diagnostics = survey(tree, registry)
     findings.add(diagnostics)
+    findings.add(spelling_problems(tree))
     findings.stop()
 
     rules, queries = _normal(tree, known, findings)
@@ -39,7 +48,7 @@ def check(tree: Tree, registry: Registry = FUNCTIONS) -> Program:
     findings.add(diagnostics)
     findings.stop()
 
-    found, diagnostics = with_windows(with_times(found, rules), rules, queries)
+    found, diagnostics = with_windows(with_locations(with_times(found, rules), rules), rules, queries)
     findings.add(diagnostics)
     program = Program(found, rules, queries)
     types, diagnostics = inferred(program, {}, registry)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from headwater.core.diagnostics import Diagnostic, Severity
+from headwater.core.source import Span
 from headwater.core.types import Type
 from headwater.language.tree import (
     Aggregate,
@@ -79,6 +80,8 @@ def _columns(mention: Mention) -> tuple[Column, ...]:
         name = (variable or "").lower()
         if not name or name in taken:
             name = f"c{place}"
+        while name in taken:
+            name += "_"
         taken.add(name)
         columns.append(Column(name))
     return tuple(columns)
@@ -205,7 +208,7 @@ def _reached(start: str, reads: dict[str, set[str]]) -> list[str]:
     return list(seen)
 
 
-def _time_unit(word: str, size: Duration | int | None, relation: Relation, span: object) -> list[Diagnostic]:
+def _time_unit(word: str, size: Duration | int | None, relation: Relation, span: Span | None) -> list[Diagnostic]:
     if not isinstance(size, Duration) or relation.kind is not Kind.STREAM or not relation.columns:
         return []
     if relation.columns[0].type is not Type.INT:
@@ -214,7 +217,7 @@ def _time_unit(word: str, size: Duration | int | None, relation: Relation, span:
         Diagnostic(
             "HW409",
             f"this {word} is in units of time, but the time of `{relation.name}` is an int",
-            relation.span,
+            span,
             hint=f"give the {word} as a bare number in the same unit as the column, or declare the column a timestamp",
         )
     ]

@@ -11,8 +11,10 @@ from enum import Enum
 
 from headwater.language.tree import Aggregate, Rule
 from headwater.program.aggregates import AGGREGATES
+from headwater.program.cycles import Cycle, cycles
 from headwater.program.graph import components
 from headwater.program.model import Program
+from headwater.program.monotone import monotone_problems
 from headwater.program.stages import stage_columns
 from headwater.program.terms import body_atoms
 
@@ -49,11 +51,11 @@ def strata(program: Program) -> tuple[Stratum, ...]:
         if name in derived:
             rules_of[name].append(index)
             reads[name] += (atom.relation for atom, _ in body_atoms(rule) if atom.relation in derived)
+    cycle_of = {name: cycle for cycle in cycles(program) for name in cycle.relations}
     found = []
     for members in components(reads):
         indexes = tuple(sorted(index for name in members for index in rules_of[name]))
-        recursive = len(members) > 1 or members[0] in reads[members[0]]
-        found.append(_stratum(program, members, indexes, recursive))
+        found.append(_stratum(members, indexes, cycle_of.get(members[0])))
     return tuple(found)
 
 
@@ -63,14 +65,16 @@ def _in_order(program: Program, derived: set[str]) -> dict[str, None]:
     return order
 
 
-def _stratum(program: Program, members: tuple[str, ...], indexes: tuple[int, ...], recursive: bool) -> Stratum:
-    rules = [program.rules[index] for index in indexes]
-    cycle = frozenset(members)
-    if not recursive or not any(wavers(rule, cycle) for rule in rules):
-        return Stratum(members, indexes, recursive)
-    stages = stage_columns(rules, cycle)
-    stage = None if stages is None else tuple(stages[name] for name in members)
-    return Stratum(members, indexes, recursive, Mode.STAGED, stage)
+def _stratum(members: tuple[str, ...], indexes: tuple[int, ...], cycle: Cycle | None) -> Stratum:
+    if cycle is None:
+        return Stratum(members, indexes, recursive=False)
+    needs_stages = any(wavers(rule, cycle.relations) for rule in cycle.rules)
+    if not needs_stages and next(monotone_problems(cycle), None) is None:
+        return Stratum(members, indexes, recursive=True)
+    stages = stage_columns(cycle.rules, cycle.relations)
+    if stages is None:
+        return Stratum(members, indexes, True, Mode.STAGED if needs_stages else Mode.MONOTONE)
+    return Stratum(members, indexes, True, Mode.STAGED, tuple(stages[name] for name in members))
 
 
 def wavers(rule: Rule, cycle: frozenset[str]) -> bool:

@@ -1,0 +1,258 @@
+"""Values of aggregates inside their own recursion: do they flow only in ways that more rows cannot undo?
+
+The value of a recursive `min` only ever falls, that of `max`, `mcount` and `msum` only rises. The recursion has a
+least fixpoint if everything computed from such a value moves the same way and ends in an aggregate of the
+same direction, or in a comparison that, once true, stays true. This is what is checked, variable by variable,
+rule by rule; whatever does not fit is HW504.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias, assert_never
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.source import Span
+from headwater.language.tree import (
+    Aggregate,
+    Assign,
+    Atom,
+    Binary,
+    Call,
+    Comparison,
+    Condition,
+    Constant,
+    ListTerm,
+    Negation,
+    Rule,
+    Term,
+    Variable,
+    Wildcard,
+)
+from headwater.program.aggregates import AGGREGATES, Trend
+from headwater.program.cycles import Cycle
+from headwater.program.names import rule_name
+from headwater.program.terms import goal_names, names
+
+Trends: TypeAlias = dict[str, Trend]
+
+_FOLLOW = frozenset(
+    {"larger", "largest", "smaller", "smallest", "floor", "ceil", "round", "to_int", "to_float", "sqrt", "exp", "log"}
+)
+_FLIPPED = {Trend.FALLS: Trend.RISES, Trend.RISES: Trend.FALLS, Trend.WAVERS: Trend.WAVERS}
+
+
+def monotone_problems(cycle: Cycle) -> Iterator[Diagnostic]:
+    """Uses of recursive aggregate values that more rows could undo."""
+    values = _values(cycle)
+    if not values:
+        return
+    for rule in cycle.recursive_rules():
+        yield from _Flow(rule, cycle, values).problems()
+
+
+def _values(cycle: Cycle) -> dict[str, tuple[int, Trend]]:
+    """For each aggregated relation of the cycle, the column of its value and the way it moves."""
+    return {
+        rule.head.relation: (place, AGGREGATES[arg.function].trend)
+        for rule in cycle.rules
+        for place, arg in enumerate(rule.head.args)
+        if isinstance(arg, Aggregate)
+    }
+
+
+class _Flow:
+    """One rule: which variables move which way, and where they end."""
+
+    def __init__(self, rule: Rule, cycle: Cycle, values: dict[str, tuple[int, Trend]]) -> None:
+        self.rule = rule
+        self.cycle = cycle
+        self.values = values
+        self.moving: Trends = {}
+        self.origin: dict[str, str] = {}  # the relation whose value a variable moves with
+        self.nonnegative = {
+            goal.left.name
+            for goal in rule.body
+            if isinstance(goal, Comparison)
+            and goal.op in (">", ">=")
+            and isinstance(goal.left, Variable)
+            and _is_nonnegative(goal.right)
+        }
+
+    def problems(self) -> Iterator[Diagnostic]:
+        yield from self._sources()
+        for goal in self.rule.body:
+            if isinstance(goal, Assign):
+                trend = self._trend(goal.term)
+                if trend is not None:
+                    self.moving[goal.variable.name] = trend
+                    self.origin[goal.variable.name] = next(
+                        self.origin[name] for name in sorted(names(goal.term)) if name in self.moving
+                    )
+        for goal in self.rule.body:
+            match goal:
+                case Comparison(op, left, right):
+                    if not self._stays_true(op, left, right):
+                        name = self._moving_in(left, right)
+                        yield self._problem(name, goal.span, f"compared by `{op}`", self._bound_hint(name, op))
+                case Condition() | Negation():
+                    for name in sorted(goal_names(goal) & self.moving.keys()):
+                        yield self._problem(name, goal.span, "tested by a goal that may turn false again")
+                case Atom() | Assign():
+                    pass
+                case _:
+                    assert_never(goal)
+        yield from self._head()
+
+    def _sources(self) -> Iterator[Diagnostic]:
+        """Variables that stand for a recursive value; they must not also be joined on."""
+        for goal in self.rule.body:
+            if not isinstance(goal, Atom) or goal.relation not in self.values:
+                continue
+            place, trend = self.values[goal.relation]
+            match goal.args[place]:
+                case Wildcard():
+                    pass
+                case Variable(name):
+                    self.moving[name] = trend
+                    self.origin[name] = goal.relation
+                    if self._standing(name) > 1:
+                        yield self._problem(name, goal.span, "joined on")
+                case _:
+                    path, rules = self.cycle.around(self.rule, goal.relation)
+                    yield Diagnostic(
+                        "HW504",
+                        f"the value of `{goal.relation}` is compared with a constant inside its own recursion",
+                        goal.args[place].span or goal.span,
+                        note=f"it moves as rows are added; the cycle is {path}, made by {rules}",
+                        hint="ask for the value from outside the cycle",
+                    )
+
+    def _standing(self, name: str) -> int:
+        return sum(
+            isinstance(arg, Variable) and arg.name == name
+            for goal in self.rule.body
+            if isinstance(goal, Atom)
+            for arg in goal.args
+        )
+
+    def _trend(self, term: Term) -> Trend | None:
+        """Which way a term moves; None if no recursive value stands in it."""
+        match term:
+            case Variable(name):
+                return self.moving.get(name)
+            case Constant() | Wildcard():
+                return None
+            case Binary(op, left, right):
+                return self._arithmetic(op, left, right)
+            case Call(function, args):
+                trends = [self._trend(arg) for arg in args]
+                return _together(trends, follow=function in _FOLLOW)
+            case ListTerm(items):
+                trends = [self._trend(item) for item in items]
+                # Lists order by their first item that differs, so only a first item keeps the order.
+                return _together(trends, follow=all(trend is None for trend in trends[1:]))
+            case _:
+                assert_never(term)
+
+    def _arithmetic(self, op: str, left: Term, right: Term) -> Trend | None:
+        one, two = self._trend(left), self._trend(right)
+        match op:
+            case "+":
+                return _together([one, two], follow=True)
+            case "-":
+                return _together([one, _FLIPPED[two] if two else None], follow=True)
+            case "*" | "/":
+                if one is not None and two is not None:
+                    return Trend.WAVERS
+                if one is None and two is None:
+                    return None
+                if one is not None and self._has_sign(right):
+                    return _FLIPPED[one] if _is_negative(right) else one
+                if two is not None and op == "*" and self._has_sign(left):
+                    return _FLIPPED[two] if _is_negative(left) else two
+                return Trend.WAVERS
+            case _:
+                return _together([one, two], follow=False)
+
+    def _has_sign(self, factor: Term) -> bool:
+        if isinstance(factor, Variable):
+            return factor.name in self.nonnegative
+        return _is_nonnegative(factor) or _is_negative(factor)
+
+    def _stays_true(self, op: str, left: Term, right: Term) -> bool:
+        one, two = self._trend(left), self._trend(right)
+        if one is None and two is None:
+            return True
+        match op:
+            case "<" | "<=":
+                return one in (None, Trend.FALLS) and two in (None, Trend.RISES)
+            case ">" | ">=":
+                return one in (None, Trend.RISES) and two in (None, Trend.FALLS)
+            case _:
+                return False
+
+    def _moving_in(self, *terms: Term) -> str:
+        return min(name for term in terms for name in names(term) if name in self.moving)
+
+    def _bound_hint(self, name: str, op: str) -> str | None:
+        if op in ("=", "!="):
+            return "compare from outside the cycle, when the value is final"
+        side = "an upper bound, `<` or `<=`" if self.moving[name] is Trend.FALLS else "a lower bound, `>` or `>=`"
+        return f"inside the cycle this value can only be held against {side}"
+
+    def _head(self) -> Iterator[Diagnostic]:
+        head = self.rule.head
+        place_of_value = self.values.get(head.relation)
+        for place, arg in enumerate(head.args):
+            inner = arg.args if isinstance(arg, Aggregate) else (arg,)
+            for position, term in enumerate(inner):
+                trend = self._trend(term)
+                if trend is None:
+                    continue
+                is_value = place_of_value is not None and place == place_of_value[0] and position == len(inner) - 1
+                if is_value and place_of_value is not None and trend is place_of_value[1]:
+                    continue
+                name = self._moving_in(term)
+                yield self._problem(name, term.span or head.span, *self._why_not(arg, trend, is_value))
+
+    def _why_not(self, arg: Term | Aggregate, trend: Trend, is_value: bool) -> tuple[str, str | None]:
+        relation = self.rule.head.relation
+        if trend is Trend.WAVERS:
+            return (
+                "computed with in a way that may turn it round",
+                "use `+`, `larger`, `smaller`, or a factor known not to be negative: add `F >= 0` for a factor `F`",
+            )
+        if is_value and isinstance(arg, Aggregate):
+            return f"put into `{arg.function}`, which moves the other way", None
+        wanted = "min" if trend is Trend.FALLS else "max"
+        return (
+            f"kept as a plain column of `{relation}`, where older values would stay",
+            f"aggregate it there too, as in `{relation}(..., {wanted}<...>)`, or move the rule out of the cycle",
+        )
+
+    def _problem(self, name: str, span: Span | None, use: str, hint: str | None = None) -> Diagnostic:
+        origin = self.origin[name]
+        path, rules = self.cycle.around(self.rule, origin)
+        return Diagnostic(
+            "HW504",
+            f"`{name}` in {rule_name(self.rule)} is a value of `{origin}` that still moves, and it is {use}",
+            span or self.rule.span,
+            note=f"the cycle is {path}, made by {rules}",
+            hint=hint,
+        )
+
+
+def _together(trends: list[Trend | None], follow: bool) -> Trend | None:
+    moving = {trend for trend in trends if trend is not None}
+    if not moving:
+        return None
+    return moving.pop() if follow and len(moving) == 1 else Trend.WAVERS
+
+
+def _is_nonnegative(term: Term) -> bool:
+    return isinstance(term, Constant) and isinstance(term.value, int | float) and term.value >= 0
+
+
+def _is_negative(term: Term) -> bool:
+    return isinstance(term, Constant) and isinstance(term.value, int | float) and term.value < 0

@@ -1,0 +1,124 @@
+"""Which aggregates and negations may stand where: stratification, and what replaces it inside a recursion.
+
+Negation inside a cycle is an error (HW501). So are count, sum and avg (HW502), unless stages or a linear sum
+justify them (`headwater.program.stages`), and values of monotone aggregates that do not flow monotonically
+(HW504, see `headwater.program.monotone`). All rules for one relation must agree on what they aggregate (HW503),
+and a recursive relation aggregates one column (HW505).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.language.tree import Aggregate, Rule
+from headwater.program.aggregates import AGGREGATES, aggregate_columns
+from headwater.program.cycles import Cycle, cycles
+from headwater.program.model import Program
+from headwater.program.monotone import monotone_problems
+from headwater.program.names import rule_name
+from headwater.program.stages import is_linear_sum, stage_columns
+from headwater.program.strata import wavers
+from headwater.program.terms import body_atoms
+
+
+def strata_problems(program: Program) -> Iterator[Diagnostic]:
+    yield from _pooling(program)
+    for cycle in cycles(program):
+        yield from _negations(cycle)
+        yield from _aggregates(cycle)
+
+
+def _negations(cycle: Cycle) -> Iterator[Diagnostic]:
+    for rule in cycle.rules:
+        for atom, negated in body_atoms(rule):
+            if negated and atom.relation in cycle.relations:
+                path, rules = cycle.around(rule, atom.relation)
+                yield Diagnostic(
+                    "HW501",
+                    f"`{atom.relation}` is negated inside the cycle that defines it",
+                    atom.span or rule.span,
+                    note=f"the cycle is {path}, made by {rules}",
+                    hint="split the relation in two, so that the negated one is complete before it is asked",
+                )
+
+
+def _aggregates(cycle: Cycle) -> Iterator[Diagnostic]:
+    several = [rule for rule in cycle.rules if len(aggregate_columns(rule.head)) > 1]
+    for rule in several:
+        yield Diagnostic(
+            "HW505",
+            f"recursive relation `{rule.head.relation}` aggregates more than one column",
+            rule.head.span or rule.span,
+            hint="derive one relation per aggregate and join them",
+        )
+    if several:
+        return
+    wavering = [rule for rule in cycle.rules if wavers(rule, cycle.relations)]
+    if wavering:
+        if stage_columns(cycle.rules, cycle.relations) is None and not is_linear_sum(cycle.rules, cycle.relations):
+            for rule in wavering:
+                yield _wavering(rule, cycle)
+        return
+    problems = list(monotone_problems(cycle))
+    if problems and stage_columns(cycle.rules, cycle.relations) is None:
+        yield from problems
+
+
+def _wavering(rule: Rule, cycle: Cycle) -> Diagnostic:
+    aggregate = next(arg for arg in rule.head.args if isinstance(arg, Aggregate))
+    read = next(atom.relation for atom, _ in body_atoms(rule) if atom.relation in cycle.relations)
+    path, rules = cycle.around(rule, read)
+    monotone = {"count": "mcount", "sum": "msum"}.get(aggregate.function)
+    hint = "give the cycle a stage argument that counts up (`J1 = J + 1`)"
+    if monotone:
+        hint += f", or use `{monotone}<(K, N)>` if the values only grow"
+    return Diagnostic(
+        "HW502",
+        f"`{aggregate.function}` stands inside a recursion, where more rows could undo its value",
+        aggregate.span or rule.span,
+        note=f"the cycle is {path}, made by {rules}",
+        hint=hint,
+    )
+
+
+def _pooling(program: Program) -> Iterator[Diagnostic]:
+    """All rules for one relation pool their bindings, so they must aggregate the same way."""
+    first: dict[str, Rule] = {}
+    for rule in program.rules:
+        if aggregate_columns(rule.head):
+            first.setdefault(rule.head.relation, rule)
+    for rule in program.rules:
+        model = first.get(rule.head.relation)
+        if model is None or model is rule:
+            continue
+        if not aggregate_columns(rule.head):
+            kinds = [arg.function for arg in model.head.args if isinstance(arg, Aggregate)]
+            fixed = next((kind for kind in kinds if not AGGREGATES[kind].pools), None)
+            if fixed is not None:
+                yield Diagnostic(
+                    "HW506",
+                    f"a plain value cannot be added to `{rule.head.relation}`, a `{fixed}` by {rule_name(model)}",
+                    rule.head.span or rule.span,
+                    hint=f"aggregate with `{fixed}` in every rule, or derive the plain rows under another name",
+                )
+        elif _shape(rule) != _shape(model):
+            yield Diagnostic(
+                "HW503",
+                f"the rules for `{rule.head.relation}` aggregate in different ways",
+                rule.head.span or rule.span,
+                note=f"{rule_name(model)} has {_shown(model)}, this one {_shown(rule)}",
+            )
+
+
+def _shape(rule: Rule) -> tuple[tuple[int, str, int | None], ...]:
+    return tuple(
+        (place, arg.function, arg.limit) for place, arg in enumerate(rule.head.args) if isinstance(arg, Aggregate)
+    )
+
+
+def _shown(rule: Rule) -> str:
+    return " and ".join(
+        f"`{function}{f' of {limit}' if limit else ''}` in column {place + 1}"
+        for place, function, limit in _shape(rule)
+    )
