@@ -38,9 +38,9 @@ def brute(program: Program, base: Mapping[str, set[Row]]) -> State:
     ranks = _ranks(program)
     for rank in range(max(ranks.values(), default=0) + 1):
         rules = [rule for rule in program.rules if rule.body and ranks[rule.relation] == rank]
-        while (new := _one_new_row(rules, state)) is not None:
-            relation, row = new
-            state.setdefault(relation, set()).add(row)
+        while new := _new_rows(rules, state):
+            for relation, row in new:
+                state.setdefault(relation, set()).add(row)
     return {relation: state.get(relation, set()) for relation in program.derived}
 
 
@@ -57,14 +57,15 @@ def _ranks(program: Program) -> dict[str, int]:
     return ranks
 
 
-def _one_new_row(rules: list[Rule], state: State) -> tuple[str, Row] | None:
+def _new_rows(rules: list[Rule], state: State) -> set[tuple[str, Row]]:
+    found = set()
     for rule in rules:
         for binding in _assignments(rule, state):
             if all(_holds(goal, binding, state) for goal in rule.body):
                 row = tuple(value_of(arg, binding) for arg in rule.args if not isinstance(arg, Agg))
                 if row not in state.get(rule.relation, set()):
-                    return rule.relation, row
-    return None
+                    found.add((rule.relation, row))
+    return found
 
 
 def _assignments(rule: Rule, state: State) -> Iterator[dict[str, Value]]:
@@ -75,9 +76,10 @@ def _assignments(rule: Rule, state: State) -> Iterator[dict[str, Value]]:
     for chosen in product(*([value for _, value in domain] for _ in free)):
         binding = dict(zip(free, chosen, strict=True))
         try:
-            for name, term in computed.items():
-                binding[name] = value_of(term, binding)
-        except (TypeError, KeyError):
+            while waiting := [name for name in computed if name not in binding]:
+                ready = [name for name in waiting if binding.keys() >= set(variables(computed[name]))]
+                binding.update({name: value_of(computed[name], binding) for name in ready})
+        except TypeError:
             continue  # a sum of a string: no typed program gets there
         if None not in binding.values():
             yield binding

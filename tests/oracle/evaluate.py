@@ -71,12 +71,18 @@ class Diverges(Exception):
     """The fixpoint did not settle within the bounds."""
 
 
+class Unsafe(Exception):
+    """A variable of a head, or of a goal that tests, gets its value nowhere."""
+
+
 def evaluate(program: Program, base: Mapping[str, set[Row]], *, rounds: int = 300, size: int = 20_000) -> State:
     """Every derived relation of the program over these base rows (the program's own facts join them)."""
     state: State = {declared.name: set(base.get(declared.name, ())) for declared in program.bases}
     for relation, rows in program.facts().items():
         state.setdefault(relation, set()).update(rows)
     derived = program.derived
+    for rule in program.rules:
+        require_safe(rule)
     for relation in derived:
         state[relation] = set()
     for stratum in strata(program):
@@ -150,11 +156,19 @@ def _in_order(body: Iterable[Goal]) -> Iterator[Goal]:
     """The goals in an order in which each has what it needs: tests as early as possible."""
     waiting, bound = list(body), set[str]()
     while waiting:
-        ready = [goal for goal in waiting if not isinstance(goal, Atom) and needs(goal) <= bound]
-        chosen = ready[0] if ready else next(goal for goal in waiting if isinstance(goal, Atom))
+        ready = sorted((goal for goal in waiting if needs(goal) <= bound), key=lambda goal: isinstance(goal, Atom))
+        if not ready:
+            raise Unsafe(f"{waiting} have variables without a value")
+        chosen = ready[0]
         waiting.remove(chosen)
         bound.update(variables(chosen))
         yield chosen
+
+
+def require_safe(rule: Rule) -> None:
+    bound = {name for goal in _in_order(rule.body) for name in variables(goal)}
+    if unbound := {name for arg in rule.args for name in variables(arg)} - bound:
+        raise Unsafe(f"{unbound} of the head of {rule.relation} have no value")
 
 
 def needs(goal: Goal) -> set[str]:
@@ -263,7 +277,7 @@ def _head_value(arg: Term | Agg, binding: Binding) -> Value:
     return value
 
 
-def value_of(term: Term, binding: Binding) -> Value | None:
+def value_of(term: Term, binding: Binding) -> Value:
     """The value of a term, or None where a partial function has none."""
     match term:
         case Var(name):

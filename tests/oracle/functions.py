@@ -24,4 +24,5 @@ FUNCTIONS: Mapping[str, Callable[..., Value | None]] = {
     "first": lambda items: items[0] if items else None,
     "last": lambda items: items[-1] if items else None,
     "abs": abs,
+    "smaller": min,
 }

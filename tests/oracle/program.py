@@ -156,11 +156,11 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`queries` are relation names; with none, every derived relation is an output."""
+    """With no `queries`, every derived relation is an output."""
 
     bases: tuple[Base, ...]
     rules: tuple[Rule, ...]
-    queries: tuple[str, ...] = ()
+    queries: tuple[Atom, ...] = ()
 
     @property
     def derived(self) -> tuple[str, ...]:
@@ -169,7 +169,7 @@ class Program:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        return self.queries or self.derived
+        return tuple(dict.fromkeys(query.relation for query in self.queries)) or self.derived
 
     @property
     def keys(self) -> dict[str, tuple[int, ...]]:
@@ -183,15 +183,6 @@ class Program:
                 row = tuple(arg.value for arg in rule.args if isinstance(arg, Const))
                 rows.setdefault(rule.relation, set()).add(row)
         return rows
-
-    def arity(self, relation: str) -> int:
-        for base in self.bases:
-            if base.name == relation:
-                return len(base.types)
-        for rule in self.rules:
-            if rule.relation == relation:
-                return len(rule.args)
-        raise KeyError(relation)
 
 
 def variables(node: Term | Goal | Agg) -> Iterator[str]:
@@ -234,9 +225,7 @@ def variables(node: Term | Goal | Agg) -> Iterator[str]:
 def to_text(program: Program) -> str:
     lines = [_declaration(base) for base in program.bases if base.declared]
     lines += [_rule(rule) for rule in program.rules]
-    for relation in program.queries:
-        args = ", ".join(f"Q{position}" for position in range(program.arity(relation)))
-        lines.append(f"Query: {relation}({args}).")
+    lines += [f"Query: {_goal(query)}." for query in program.queries]
     return "\n".join(lines) + "\n"
 
 

@@ -71,5 +71,5 @@ def rule(made: tuple[str, tuple[Term | Agg, ...]], *body: Goal, label: str | Non
     return Rule(relation, args, body, label)
 
 
-def program(bases: Mapping[str, tuple[str, ...]], *rules: Rule, queries: tuple[str, ...] = ()) -> Program:
+def program(bases: Mapping[str, tuple[str, ...]], *rules: Rule, queries: tuple[Atom, ...] = ()) -> Program:
     return Program(tuple(Base(name, types) for name, types in bases.items()), rules, queries)

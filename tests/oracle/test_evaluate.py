@@ -298,7 +298,7 @@ def test_text_of_a_program() -> None:
         rule(head("t", "X", agg("top", "C", limit=2)), atom("e", "X", "_", "C"), holds("C", "<", 3), label="R1"),
         rule(head("s", "X", agg("msum", "K", "N")), atom("e", "X", "K", "N"), no("t", "X", "_")),
         rule(head("e", "a", 'say "b"', -1)),
-        queries=("s",),
+        queries=(atom("s", "Q0", "Q1"),),
     )
     assert to_text(made) == (
         "relation e(c0: string, c1: string, c2: int).\n"

@@ -1,0 +1,157 @@
+"""Random rule bodies: atoms that share variables, negation, comparisons, arithmetic; always safe, always typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tests.oracle.dice import Dice
+from tests.oracle.program import (
+    Assign,
+    Atom,
+    Call,
+    Compare,
+    Const,
+    Goal,
+    Items,
+    Not,
+    Op,
+    Term,
+    Test,
+    Var,
+    Wild,
+)
+
+CONSTANTS = {"int": (0, 1, 2, 3), "string": ("a", "b", "c"), "float": (0.0, 0.1, 1.0), "list": ((), ("a",), (1, 2))}
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A relation that a body may read. `steady` marks base relations: their numbers are never negative."""
+
+    name: str
+    types: tuple[str, ...]
+    steady: bool = False
+
+
+@dataclass(slots=True)
+class Body:
+    """A body while it is being built; `bound` are the variables that goals to come, and the head, may use."""
+
+    dice: Dice
+    goals: list[Goal] = field(default_factory=list)
+    bound: dict[str, list[str]] = field(default_factory=dict)
+    shown: list[str] = field(default_factory=list)
+    fresh: int = 0
+
+    def variable(self, type_: str) -> Var:
+        """A new name, bound from now on."""
+        made = self.hidden()
+        self.bound.setdefault(type_, []).append(made.name)
+        return made
+
+    def hidden(self) -> Var:
+        """A new name that nothing else will pick up by chance."""
+        self.fresh += 1
+        return Var(f"X{self.fresh}")
+
+    def known(self, type_: str) -> Var | None:
+        names = self.bound.get(type_)
+        return Var(self.dice.pick(names)) if names else None
+
+    def constant(self, type_: str) -> Const:
+        return Const(self.dice.pick(CONSTANTS[type_]))
+
+    def known_or_constant(self, type_: str) -> Term:
+        known = self.known(type_)
+        return self.constant(type_) if known is None or self.dice.chance(8) else known
+
+    def arguments(self, types: tuple[str, ...]) -> tuple[Term, ...]:
+        """Arguments of one atom: known variables to join by, new ones, now and then a constant or a repeat."""
+        earlier = {type_: list(names) for type_, names in self.bound.items()}
+        return tuple(self._argument(type_, earlier.get(type_, [])) for type_ in types)
+
+    def _argument(self, type_: str, earlier: list[str]) -> Term:
+        kind = self.dice.number(0, 19)
+        if kind <= 8 and earlier:
+            return Var(self.dice.pick(earlier))
+        if kind == 17 and (repeated := self.known(type_)) is not None:
+            return repeated
+        if kind == 18:
+            return Wild()
+        return self.constant(type_) if kind == 19 else self.variable(type_)
+
+    def join(self, relation: Signature) -> None:
+        self.goals.append(Atom(relation.name, self.arguments(relation.types)))
+
+    def forbid(self, relation: Signature) -> None:
+        args: list[Term] = []
+        for type_ in relation.types:
+            known = self.known(type_)
+            args.append(known if known is not None and not self.dice.chance(20) else Wild())
+        self.goals.append(Not(Atom(relation.name, tuple(args))))
+
+    def compare(self) -> None:
+        type_ = self.dice.pick(sorted(self.bound) or ["int"])
+        left = self.known(type_)
+        if left is None:
+            return
+        if type_ == "list":
+            call = Call("length", (left,))
+            self.goals.append(Compare(self.dice.pick(("<", ">=", "=")), call, Const(self.dice.number(0, 2))))
+            return
+        op = self.dice.pick(("!=", "<", "<=", "=", ">", ">="))
+        right = self.known_or_constant(type_)
+        self.goals.append(Compare(op, left, self.constant(type_) if right == left else right))
+
+    def test_member(self) -> None:
+        path, item = self.known("list"), self.known(self.dice.pick(("int", "string")))
+        if path is not None and item is not None:
+            self.goals.append(Test(Call("member", (item, path)), self.dice.chance(40)))
+
+    def compute(self) -> None:
+        """A number from other numbers: only for relations outside any recursion."""
+        whole, real = self.known("int"), self.known("float")
+        if real is not None and self.dice.chance(30):
+            self.assign("float", Op(self.dice.pick(("+", "*", "-")), real, self.known_or_constant("float")))
+        elif whole is not None:
+            kind = self.dice.number(0, 5)
+            if kind <= 2:
+                self.assign("int", Op(self.dice.pick(("+", "-")), whole, self.known_or_constant("int")))
+            elif kind == 3:
+                self.assign("int", Op(self.dice.pick(("*", "%")), whole, Const(self.dice.pick((2, 3)))))
+            elif kind == 4:
+                self.assign("float", Op("/", whole, self.known_or_constant("int")))
+            else:
+                self.assign("int", Call("abs", (Op("-", whole, self.known_or_constant("int")),)))
+
+    def count_up(self) -> None:
+        """A number that grows around a recursion, but not past its bound."""
+        whole = self.known("int")
+        if whole is not None:
+            made = self.assign("int", Op("+", whole, Const(self.dice.number(1, 2))))
+            self.goals.append(Compare("<", made, Const(self.dice.number(4, 8))))
+
+    def collect(self) -> None:
+        """A list of known values."""
+        type_ = self.dice.pick(("string", "int"))
+        items = [self.known_or_constant(type_) for _ in range(self.dice.number(0, 2))]
+        self.assign("list", Items(tuple(items)))
+
+    def assign(self, type_: str, term: Term) -> Var:
+        made = self.variable(type_)
+        self.goals.append(Assign(made, term, self.dice.pick(("=", ":="))))
+        return made
+
+    def head(self, type_: str) -> Term:
+        """What may stand in a head column of this type: rather a variable that no column has yet."""
+        unused = [name for name in self.bound.get(type_, ()) if name not in self.shown]
+        if not unused or self.dice.chance(15):
+            return self.known_or_constant(type_)
+        self.shown.append(chosen := self.dice.pick(unused))
+        return Var(chosen)
+
+    def finished(self) -> tuple[Goal, ...]:
+        """The goals, sometimes in another order: a body means the same in any."""
+        if len(self.goals) > 1 and self.dice.chance(25):
+            return tuple(self.dice.shuffled(self.goals))
+        return tuple(self.goals)

@@ -1,0 +1,219 @@
+"""Random programs that keep every rule of the language: safe, stratified, typed, and sure to end.
+
+Derived relations come in components, each reading the base relations and the components before it:
+
+- plain: one relation, no recursion, free to compute;
+- recursive: one to three relations that read each other (linear, non-linear, mutual), numbers bounded;
+- pooled: an aggregate over what lies below;
+- best: min, max or top inside the recursion, with weights that are never negative and only monotone use.
+"""
+
+from __future__ import annotations
+
+from tests.oracle.bodies import Body, Signature
+from tests.oracle.dice import Dice
+from tests.oracle.program import Agg, Assign, Atom, Base, Compare, Const, Larger, Op, Program, Rule, Term, Var
+
+PALETTES = (("int",), ("string",), ("int", "string"), ("int", "int", "float"), ("int", "string", "float"))
+"""Column types of one program: few, so that relations have something to join by."""
+
+
+def random_program(dice: Dice) -> Program:
+    maker = Maker(dice)
+    for number in range(dice.number(1, 3)):
+        maker.base(f"b{number}")
+    wanted = dice.number(2, 6)
+    while len(maker.derived) < wanted:
+        dice.pick((maker.plain, maker.recursive, maker.pooled, maker.best, maker.plain, maker.recursive))()
+    asked = dict.fromkeys(dice.picks(maker.derived, 1, 2)) if dice.chance(20) else ()
+    return Program(tuple(maker.bases), tuple(maker.rules), tuple(query(relation) for relation in asked))
+
+
+def query(relation: Signature) -> Atom:
+    return Atom(relation.name, tuple(Var(f"Q{position}") for position in range(len(relation.types))))
+
+
+class Maker:
+    """A program while it grows, component by component."""
+
+    def __init__(self, dice: Dice) -> None:
+        self.dice = dice
+        self.palette: tuple[str, ...] = dice.pick(PALETTES)
+        self.bases: list[Base] = []
+        self.below: list[Signature] = []
+        self.derived: list[Signature] = []
+        self.rules: list[Rule] = []
+
+    def base(self, name: str) -> None:
+        dice = self.dice
+        arity = dice.pick((2, 2, 3, 1, 3, 2, 1, 0))
+        types = tuple(dice.pick(self.palette) for _ in range(arity))
+        key = (0,) if arity > 1 and dice.chance(15) else None
+        declared = key is not None or not dice.chance(30)
+        self.bases.append(Base(name, types, key, declared))
+        self.below.append(Signature(name, types, steady=True))
+        if key is None and dice.chance(12):
+            self.fact(self.below[-1])
+
+    def fact(self, relation: Signature) -> None:
+        body = Body(self.dice)
+        self.rules.append(Rule(relation.name, tuple(body.constant(type_) for type_ in relation.types)))
+
+    def name(self) -> str:
+        return f"d{len(self.derived)}"
+
+    def types(self, *more: str) -> tuple[str, ...]:
+        arity = self.dice.pick((2, 2, 1, 3, 2, 1, 2, 2, 3, 0))
+        return tuple(self.dice.pick((*self.palette, *more)) for _ in range(arity))
+
+    def add(self, *relations: Signature) -> None:
+        self.below.extend(relations)
+
+    def body(self, *own: Signature, atoms: int = 3) -> Body:
+        """Atoms over the relations below, and over those of `own` in random places between them."""
+        body = Body(self.dice)
+        chosen = [self.dice.pick(self.below) for _ in range(self.dice.pick((1, 2, 1, 2, atoms)) - len(own))]
+        for relation in self.dice.shuffled([*chosen, *own]):
+            body.join(relation)
+        return body
+
+    def restrict(self, body: Body) -> None:
+        if self.dice.chance(25):
+            body.forbid(self.dice.pick(self.below))
+        if self.dice.chance(25):
+            body.compare()
+        if "list" in body.bound and self.dice.chance(40):
+            body.test_member()
+
+    def plain(self) -> None:
+        name, types = self.name(), self.types(*(("list",) if self.dice.chance(20) else ()))
+        relation = Signature(name, types)
+        self.derived.append(relation)
+        for _ in range(self.dice.pick((1, 2, 1, 3))):
+            body = self.body(atoms=4)
+            if self.dice.chance(35):
+                body.compute()
+            if "list" in types and (body.known("list") is None or self.dice.chance(60)):
+                body.collect()
+            self.restrict(body)
+            self.rules.append(Rule(name, tuple(body.head(type_) for type_ in types), body.finished()))
+        if self.dice.chance(8):
+            self.fact(relation)
+        self.add(relation)
+
+    def recursive(self) -> None:
+        component: list[Signature] = []
+        for _ in range(self.dice.pick((1, 1, 2, 1, 2, 3))):
+            component.append(Signature(self.name(), self.types()))
+            self.derived.append(component[-1])
+        for relation in component:
+            for turn in range(self.dice.pick((2, 2, 3, 1))):
+                own = [self.dice.pick(component) for _ in range(self.dice.pick((1, 1, 2)))] if turn else []
+                body = self.body(*own)
+                if own and self.dice.chance(20):
+                    body.count_up()
+                self.restrict(body)
+                self.rules.append(
+                    Rule(relation.name, tuple(body.head(type_) for type_ in relation.types), body.finished())
+                )
+        if self.dice.chance(10):
+            self.fact(self.dice.pick(component))
+        self.add(*component)
+
+    def pooled(self) -> None:
+        dice = self.dice
+        name, group = self.name(), self.types()[:2]
+        function = dice.pick(("count", "min", "sum", "max", "avg", "top", "mcount", "msum"))
+        source = "float" if function not in ("count", "mcount") and "float" in self.palette else "int"
+        result = "float" if function == "avg" else source
+        limit = dice.number(1, 3) if function == "top" else None
+        at = dice.number(0, len(group)) if dice.chance(15) else len(group)
+        relation = Signature(name, (*group[:at], result, *group[at:]))
+        self.derived.append(relation)
+        for turn in range(dice.pick((1, 1, 2))):
+            body = self.body()
+            if dice.chance(20):
+                body.compute()
+            self.restrict(body)
+            value: Term | Agg = body.head(source)
+            if not (turn and function in ("min", "max", "sum", "top") and dice.chance(40)):
+                value = self.measure(function, value, body, limit)
+            columns = [body.head(type_) for type_ in group]
+            self.rules.append(Rule(name, (*columns[:at], value, *columns[at:]), body.finished()))
+        self.add(relation)
+
+    def measure(self, function: str, value: Term | Agg, body: Body, limit: int | None) -> Agg:
+        assert not isinstance(value, Agg)
+        if function in ("mcount", "msum"):
+            return Agg(function, (body.head(self.dice.pick(self.palette)), value))
+        if function == "count":
+            named = [type_ for type_ in sorted(body.bound) if body.bound[type_]]
+            value = body.head(self.dice.pick(named)) if named else value
+        return Agg(function, (value,), limit)
+
+    def best(self) -> None:
+        """`r(G, min<C>)` with exit rules, and rules that add a weight to the value of `r` itself."""
+        dice = self.dice
+        name, group = self.name(), tuple(dice.pick(self.palette) for _ in range(dice.pick((2, 1, 2, 0))))
+        function = dice.pick(("min", "mmin", "top", "max", "mmax"))
+        source = "float" if "float" in self.palette else "int"
+        limit = dice.number(1, 3) if function == "top" else None
+        relation = Signature(name, (*group, source))
+        self.derived.append(relation)
+        relay = self.relay(relation) if dice.chance(25) else None
+        for turn in range(dice.pick((2, 2, 3))):
+            body = self.body(atoms=2)
+            value: Term = body.known_or_constant(source)
+            if turn:
+                read = relay if relay is not None and (turn == 1 or dice.chance(50)) else relation
+                value = self.own_value(body, read, source)
+                value = self.step(body, function, value, relation, source)
+            self.restrict(body)
+            columns = tuple(body.head(type_) for type_ in group)
+            self.rules.append(Rule(name, (*columns, Agg(function, (value,), limit)), body.finished()))
+        self.add(relation, *(() if relay is None else (relay,)))
+
+    def relay(self, relation: Signature) -> Signature:
+        """A plain relation inside the recursion that hands the best rows on."""
+        made = Signature(self.name(), relation.types)
+        self.derived.append(made)
+        args = tuple(Var(f"G{position}") for position in range(len(relation.types)))
+        self.rules.append(Rule(made.name, args, (Atom(relation.name, args),)))
+        return made
+
+    def own_value(self, body: Body, relation: Signature, source: str) -> Var:
+        """Joins the recursive relation; its value stays hidden, so that nothing but the step can use it."""
+        value = body.hidden()
+        args = body.arguments(relation.types[:-1])
+        body.goals.append(Atom(relation.name, (*args, value)))
+        return value
+
+    def step(self, body: Body, function: str, value: Var, relation: Signature, source: str) -> Term:
+        dice = self.dice
+        if function in ("max", "mmax"):
+            return value
+        kind = dice.number(0, 4)
+        if kind == 0:
+            return value
+        made = body.hidden()
+        if kind == 1 and function != "top":
+            body.goals.append(Larger(made, value, self.weight(body, source)))
+        elif kind == 2:
+            body.goals.append(Assign(made, Op("+", value, self.own_value(body, relation, source))))
+        else:
+            body.goals.append(Assign(made, Op("+", value, self.weight(body, source))))
+        if dice.chance(25):
+            body.goals.append(Compare("<", made, Const({"int": 6, "float": 4.0}[source])))
+        return made
+
+    def weight(self, body: Body, source: str) -> Term:
+        """A number that is never negative: a base relation's, or a constant."""
+        steady = [relation for relation in self.below if relation.steady and source in relation.types]
+        if not steady or self.dice.chance(20):
+            return Const({"int": 1, "float": 0.5}[source])
+        relation = self.dice.pick(steady)
+        at = relation.types.index(source)
+        made = body.hidden()
+        args = body.arguments((*relation.types[:at], *relation.types[at + 1 :]))
+        body.goals.append(Atom(relation.name, (*args[:at], made, *args[at:])))
+        return made

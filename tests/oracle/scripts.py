@@ -1,0 +1,73 @@
+"""Edit scripts: transactions over small pools of rows, so that the same rows come, go and come back.
+
+A script holds everything a careless user does: rows inserted twice, rows deleted that were never there, the same
+row inserted and deleted in one transaction, keys overwritten, everything deleted at once and put back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tests.oracle.dice import Dice
+from tests.oracle.edit import edit
+from tests.oracle.program import Base, Row, State, Value
+
+Rows: TypeAlias = Mapping[str, tuple[Row, ...]]
+Pools: TypeAlias = Mapping[str, list[Row]]
+
+DOMAINS: Mapping[str, tuple[Value, ...]] = {
+    "int": (0, 1, 2, 3, 4),
+    "string": ("a", "b", "c", "d", "e"),
+    "float": (0.0, 0.1, 0.2, 0.3, 0.7, 1.0, 2.5),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    insert: Rows = field(default_factory=dict)
+    delete: Rows = field(default_factory=dict)
+
+
+Script: TypeAlias = tuple[Transaction, ...]
+
+
+def row_pool(dice: Dice, base: Base, least: int = 2, most: int = 12) -> list[Row]:
+    count = dice.number(least, most)
+    return [tuple(dice.pick(DOMAINS[type_]) for type_ in base.types) for _ in range(count)]
+
+
+def states(script: Iterable[Transaction], keys: Mapping[str, tuple[int, ...]]) -> Iterator[State]:
+    """The base rows alive after each transaction."""
+    base: State = {}
+    for transaction in script:
+        base = edit(base, keys, transaction.insert, transaction.delete)
+        yield base
+
+
+def random_script(dice: Dice, pools: Pools, longest: int = 6) -> Script:
+    """One to `longest` transactions; the first one inserts, because an empty database has nothing to lose."""
+    entries = [(relation, row) for relation, rows in pools.items() for row in rows]
+    script = [Transaction(insert=_by_relation(entry for entry in entries if dice.chance(70)))]
+    for _ in range(dice.number(0, longest - 1)):
+        match dice.number(0, 11):
+            case 0:
+                script.append(Transaction(delete=_by_relation(entries)))
+            case 1:
+                script.append(Transaction(insert=_by_relation(dice.shuffled(entries))))
+            case 2 | 3 | 4 | 5:
+                script.append(Transaction(delete=_by_relation(dice.picks(entries, 1, 3))))
+            case 6 | 7:
+                script.append(Transaction(insert=_by_relation(dice.picks(entries, 1, 3))))
+            case _:
+                insert, delete = dice.picks(entries, 0, 5), dice.picks(entries, 0, 5)
+                script.append(Transaction(_by_relation(insert), _by_relation(delete)))
+    return tuple(script)
+
+
+def _by_relation(entries: Iterable[tuple[str, Row]]) -> dict[str, tuple[Row, ...]]:
+    grouped: dict[str, tuple[Row, ...]] = {}
+    for relation, row in entries:
+        grouped[relation] = (*grouped.get(relation, ()), row)
+    return grouped

@@ -1,0 +1,46 @@
+"""Cases for hypothesis: a program, what it means, and a script of transactions.
+
+A case is a function of a seed, so that it is quick to make and easy to name. Hypothesis keeps the seeds that
+fail; making a failing case small is the work of `tests.oracle.minimise`, which knows what a program is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from tests.oracle.dice import Dice
+from tests.oracle.program import Program
+from tests.oracle.random_programs import random_program
+from tests.oracle.scripts import Script, random_script, row_pool
+from tests.oracle.templates import TEMPLATES
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The engine runs `program`, the oracle `reference`; they are mostly one and the same."""
+
+    program: Program
+    reference: Program
+    script: Script
+
+
+def random_case(seed: int) -> Case:
+    dice = Dice(seed)
+    made = random_program(dice)
+    pools = {base.name: row_pool(dice, base) for base in made.bases}
+    return Case(made, made, random_script(dice, pools))
+
+
+def template_case(name: str, seed: int) -> Case:
+    dice = Dice(seed)
+    scenario = TEMPLATES[name](dice)
+    return Case(scenario.program, scenario.reference, random_script(dice, scenario.pools, longest=8))
+
+
+random_cases = seeds.map(random_case)
+template_cases = st.builds(template_case, st.sampled_from(sorted(TEMPLATES)), seeds)
+cases = random_cases | template_cases
