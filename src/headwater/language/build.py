@@ -204,7 +204,7 @@ class Builder(Transformer[Token, list[Statement | Include]]):
         return children
 
     def aggregate(self, children: Children) -> Aggregate:
-        name, args, end = children
+        name, _, args, end = children
         span = self._between(name, end)
         limit: int | None = None
         match args:

@@ -67,7 +67,7 @@ def _parse_piece(
 ) -> None:
     """One statement; or several, where the full stops between them are missing."""
     start = piece.start
-    while (text := code[start : piece.end]).strip("\ufeff \t\r\n\f\v"):
+    while len(problems) < MOST_PROBLEMS and not _is_blank(text := code[start : piece.end]):
         try:
             found, mistakes = _parse_one(lines, start, text)
         except UnexpectedInput as error:
@@ -82,6 +82,10 @@ def _parse_piece(
             statements += found
             problems += too_deep(found, len(text))
         return
+
+
+def _is_blank(text: str) -> bool:
+    return not text.strip() or text.strip() == "\ufeff"
 
 
 def _parse_one(lines: Lines, offset: int, text: str) -> tuple[list[Statement | Include], list[Diagnostic]]:

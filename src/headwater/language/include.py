@@ -31,7 +31,7 @@ def read_file(path: str, directive: Span | None) -> Source | Diagnostic:
         name = str(Path(directive.source.name).parent / path)
     try:
         if not Path(name).is_file():  # a device or a pipe could block or never end
-            return _unreadable(name, "there is no such file", directive)
+            return _unreadable(name, "not a file" if Path(name).exists() else "there is no such file", directive)
         return Source(name, Path(name).read_bytes().decode("utf-8"))
     except UnicodeDecodeError as error:
         return _unreadable(name, f"it is not UTF-8 text (byte {error.start})", directive)
@@ -114,7 +114,8 @@ class _Resolver:
                     "HW115",
                     f"no rule with the label `{label}` in the files included so far",
                     include,
-                    hint=f"did you mean `{close[0]}`?" if close else 'include the file first: `#include "file.dl"`',
+                    note=f"the labels there are {', '.join(dict.fromkeys(labels))}" if labels else None,
+                    hint=_label_hint(close[0] if close else None, known=bool(labels)),
                 )
         wanted = frozenset(include.labels)
         return [statement for statement in library if isinstance(statement, Rule) and statement.label in wanted]
@@ -123,6 +124,12 @@ class _Resolver:
         self, code: str, message: str, include: Include, *, note: str | None = None, hint: str | None = None
     ) -> None:
         self._problems.append(Diagnostic(code, message, include.span, note, hint))
+
+
+def _label_hint(close: str | None, *, known: bool) -> str | None:
+    if close is not None:
+        return f"did you mean `{close}`?"
+    return None if known else 'include the file first: `#include "file.dl"`'
 
 
 def _picks_from_above(statement: Statement | Include) -> bool:

@@ -39,11 +39,8 @@ _HABITS = (
     (re.compile(r"[A-Z_]\w*\s*\("), "a relation or function begins with a lower-case letter", None),
     (re.compile(r":(?![-=])"), "`:` does not belong here", "an arrow is written `:-`"),
     (re.compile(r"(?:\.[0-9]+)+"), "a number has one decimal point", 'quote an address, as in `"10.0.0.1"`'),
-    (
-        re.compile(r">(?!=)"),
-        "`>` does not belong here",
-        "an aggregate such as `min<C>` stands only in the head of a rule",
-    ),
+    (re.compile(r"[<>](?!=)"), "a comparison has two sides", "an aggregate such as `min<C>` stands only in a head"),
+    (re.compile(r"#include\b"), "an include names a file or labels", 'as in `#include "file.dl"` or `#include(SP1)`'),
     (re.compile(r"\?(?!-)"), "`?` is not part of the language", "a query is written `query p(X).`"),
     (re.compile(r"[0-9][0-9.]*[A-Za-z_]\w*"), "a name does not begin with a digit", 'quote it, as in `"10a"`'),
 )
@@ -55,6 +52,8 @@ _STATEMENT_START = re.compile(
     r"(?:[A-Za-z_][\w'-]*\s*:(?![-=])\s*)?[a-z]\w*\s*\(|[a-z]\w*\s*(?::-|<-|←)|(?i:query|stream|relation)\s|[{#]"
 )
 _BRACKET = re.compile(r"""[()\[\]{}]|"[^"\n]*"|(?<!\w)'[^'\n]*'""")
+_WORD_BEFORE = re.compile(r"[A-Z_]\w*\s*$")
+_LONGEST_WORD = 80
 _TOO_LATE = re.compile(r"\.(?![0-9])|}|:-|<-|←")  # no bracket is open where one of these stands
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 _CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
@@ -131,13 +130,14 @@ def _unclosed(lines: Lines, code: str, bracket: int) -> Diagnostic:
 
 
 def _habit(lines: Lines, stop: Stop) -> Diagnostic | None:
-    # `=>` and `->` stop at their second character: the first one is an operator.
-    for position in (stop.position - 1, stop.position):
+    # The parser stops at the second character of `=>`, and behind the name of `Link(X)`.
+    word = _WORD_BEFORE.search(stop.code, max(stop.start, stop.position - _LONGEST_WORD), stop.position)
+    for position in (word.start() if word else stop.position, max(stop.start, stop.position - 1), stop.position):
         for pattern, message, hint in _HABITS:
-            found = pattern.match(stop.code, position) if position >= stop.start else None
+            found = pattern.match(stop.code, position)
             if found is not None and found.end() > stop.position:
                 if hint is None:
-                    hint = f"write `{found[0][0].lower()}{found[0][1:-1].rstrip()}(`, or quote a value"
+                    hint = f"write `{found[0][0].lower()}{found[0][1:-1].rstrip()}(...)`, or quote a value"
                 return Diagnostic("HW101", message, lines.span(position, found.end()), hint=hint)
     return None
 
@@ -184,9 +184,11 @@ def _possible(stop: Stop) -> Set[str]:
     """What the parser expects, less what the open brackets rule out: its states do not tell brackets apart."""
     bracket = _open_bracket(stop)
     if bracket is None:
-        return stop.expected - {"RPAR", "RSQUARE", "_BAR", "_RBRACE"}
+        return stop.expected - {"RPAR", "RSQUARE", "_BAR", "_RBRACE", "MORE"}
     fitting = {"(": {"RPAR"}, "[": {"RSQUARE", "_BAR"}, "{": {"_RBRACE"}}[stop.code[bracket]]
-    return stop.expected - ({"RPAR", "RSQUARE", "_BAR", "_RBRACE", "_END", "_ARROW"} - fitting)
+    if stop.code.rfind("<", bracket, stop.position) > stop.code.rfind(">", bracket, stop.position):
+        fitting = {"MORE"}
+    return stop.expected - ({"RPAR", "RSQUARE", "_BAR", "_RBRACE", "_END", "_ARROW", "MORE"} - fitting)
 
 
 def _end_of_code(stop: Stop) -> int:

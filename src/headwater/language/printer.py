@@ -42,7 +42,9 @@ _INDENT = "    "
 _NAME = re.compile(r"[a-z]\w*(?:'\w+)*")
 _COLUMN = re.compile(r"[A-Za-z]\w*(?:'\w+)*|_\w+(?:'\w+)*")
 _LABEL = re.compile(r"[A-Za-z0-9_][\w'-]*")
-_VALUES = frozenset({"true", "false", "nil"})
+_PLAIN = re.compile(r"[a-z]\w*")
+_PLAIN_VARIABLE = re.compile(r"[A-Z]\w*")
+_WORDS = frozenset({"true", "false", "nil", "not"})  # mean something else where a name would stand
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2}
 _OPERAND = 3  # how tightly a variable, a constant, a call or a bracket holds together
 _UNPRINTABLE = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
@@ -113,7 +115,7 @@ def print_aggregate(aggregate: Aggregate) -> str:
 def print_goal(goal: Goal) -> str:
     match goal:
         case Atom(relation, args, link):
-            return f"{'#' if link else ''}{_goal_name(relation, link=link)}({_terms(args)})"
+            return f"{'#' if link else ''}{print_name(relation)}({_terms(args)})"
         case Negation(atom):
             return f"!{print_goal(atom)}"
         case Comparison(op, left, right):
@@ -121,7 +123,7 @@ def print_goal(goal: Goal) -> str:
         case Assign(variable, term):
             return f"{print_term(variable)} := {print_term(term)}"
         case Condition(call, negated):
-            return f"{'!' if negated else ''}{_goal_name(call.function)}({_terms(call.args)})"
+            return f"{'!' if negated else ''}{print_name(call.function)}({_terms(call.args)})"
         case _:
             assert_never(goal)
 
@@ -138,6 +140,8 @@ def print_term(term: Term) -> str:
             return f"[{_terms(items)}]" if tail is None else f"[{_terms(items)} | {print_term(tail)}]"
         case Call(function, args):
             return f"{print_name(function)}({_terms(args)})"
+        case Binary("%", left, right):
+            return f"{_divided(left)} % {_divisor(right)}"
         case Binary(op, left, right):
             strength = _STRENGTH[op]
             return f"{_operand(left, strength)} {op} {_operand(right, strength + 1)}"
@@ -147,12 +151,7 @@ def print_term(term: Term) -> str:
 
 def print_name(name: str) -> str:
     """The name of a relation or a function."""
-    return name if _NAME.fullmatch(name) else f"`{name}`"
-
-
-def _goal_name(name: str, *, link: bool = False) -> str:
-    # A goal that begins with the word `not` would read as a negation.
-    return f"`{name}`" if name == "not" and not link else print_name(name)
+    return name if _NAME.fullmatch(name) and name not in _WORDS else f"`{name}`"
 
 
 def _column(name: str) -> str:
@@ -173,6 +172,23 @@ def _operand(term: Term, strength: int) -> str:
     return text if holds >= strength else f"({text})"
 
 
+def _divided(term: Term) -> str:
+    """The left side of `%`: behind a quotation mark, the sign would open a comment."""
+    text = _operand(term, _STRENGTH["%"])
+    return f"({text})" if text.endswith(('"', "`")) else text
+
+
+def _divisor(term: Term) -> str:
+    """The right side of `%`: before anything but a plain variable or number, the sign would open a comment."""
+    match term:
+        case Variable(name, location=False) if _PLAIN_VARIABLE.fullmatch(name):
+            return name
+        case Constant(value=int() as value, type=Type.INT) if value >= 0:
+            return str(value)
+        case _:
+            return f"({print_term(term)})"
+
+
 def _extent(value: Duration | int) -> str:
     return duration_text(value) if isinstance(value, Duration) else str(value)
 
@@ -188,7 +204,7 @@ def _constant(value: int | float | str | bool | Duration, type_: Type) -> str:
         case float():
             return _float(value)
         case str():
-            return value if _NAME.fullmatch(value) and value not in _VALUES else _quoted(value)
+            return value if _PLAIN.fullmatch(value) and value not in _WORDS else _quoted(value)
         case Duration():
             return duration_text(value)
         case _:

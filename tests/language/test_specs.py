@@ -1,0 +1,37 @@
+"""Every spec file holds: programs print as promised, and mistakes are explained as promised."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from headwater.core.errors import SyntaxProblem
+from headwater.core.source import Source
+from headwater.language.datalog import parse
+from headwater.language.printer import print_tree
+from tests.language.spec_file import SPECS, Case, cases
+
+
+@pytest.mark.parametrize("case", cases("print/*.spec"), ids=str)
+def test_a_program_prints_as_specified_and_parses_back(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SPECS / "files")
+    tree = parse(Source("program.dl", case.given))
+    printed = print_tree(tree)
+    assert printed.rstrip("\n") == case.expected
+    assert parse(Source("printed.dl", printed)) == tree
+
+
+@pytest.mark.parametrize("case", cases("errors/*.spec"), ids=str)
+def test_a_mistake_is_explained_as_specified(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SPECS / "files")
+    with pytest.raises(SyntaxProblem) as caught:
+        parse(Source("program.dl", case.given))
+    assert str(caught.value) == case.expected
+    assert case.path.stem in {diagnostic.code for diagnostic in caught.value.diagnostics}
+
+
+def test_every_code_that_the_language_stage_uses_has_a_spec() -> None:
+    package = SPECS.parents[2] / "src" / "headwater" / "language"
+    used = {code for path in package.glob("*.py") for code in re.findall(r'"(HW1\d\d)"', path.read_text("utf-8"))}
+    assert used == {path.stem for path in SPECS.glob("errors/*.spec")}
