@@ -36,3 +36,19 @@ class SyntaxProblem(ProgramError):
 
 class CheckProblem(ProgramError):
     """The text parses, but names, types, safety, strata or network rules do not hold."""
+
+
+class EvaluationError(HeadwaterError):
+    """A rule met values it cannot compute with; the transaction was rolled back."""
+
+
+class GuardError(HeadwaterError):
+    """A recursion grew past its bound; the transaction was rolled back."""
+
+
+class DataError(HeadwaterError):
+    """Rows that do not fit their relation; nothing was applied."""
+
+
+class StateError(HeadwaterError):
+    """A saved database that cannot be read: damaged, foreign, or of another version."""

@@ -1,0 +1,358 @@
+"""The embedded handle: apply changes, read views, ask why.
+
+    db = Database(compile(text))
+    changes = db.apply(insert={"link": [("a", "b")]})
+    db.rows("reachable")
+
+Every call of `apply` is one transaction: applied whole, or, on any error, not at all. A database belongs to one
+thread at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.errors import CheckProblem, DataError
+from headwater.core.types import Type
+from headwater.engine.columns import ARROW, to_arrow, to_values
+from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.engine.intake import Intake, Rejected, encode_rows, fit, guess_type, take_in
+from headwater.engine.shard import BASE, Change, Shard
+from headwater.engine.states import GONE
+from headwater.engine.values import Codes, Symbols, find_code
+from headwater.language.tree import Constant, Query, Variable
+from headwater.pipeline import CompiledProgram
+from headwater.plan.build import build
+from headwater.plan.model import Plan, Table
+from headwater.program.model import Program
+from headwater.program.nearest import nearest
+from headwater.program.types import infer
+from headwater.provenance.proof import Proof
+from headwater.provenance.reader import Reader, WhyNot
+
+MODES = ("witness", "none")
+
+
+@dataclass(frozen=True)
+class RelationChange:
+    """The rows of one relation that came and went, as Arrow tables."""
+
+    inserted: pa.Table
+    deleted: pa.Table
+
+    def __bool__(self) -> bool:
+        return bool(self.inserted.num_rows or self.deleted.num_rows)
+
+
+class Changes(Mapping[str, RelationChange]):
+    """What a transaction changed: by name for every relation; iterating gives the queried views."""
+
+    def __init__(
+        self, outputs: tuple[str, ...], change_of: Callable[[str], RelationChange], rejected: tuple[Rejected, ...] = ()
+    ) -> None:
+        self._outputs = outputs
+        self._change_of = change_of
+        self._cache: dict[str, RelationChange] = {}
+        self.rejected = rejected
+
+    def __getitem__(self, name: str) -> RelationChange:
+        if name not in self._cache:
+            self._cache[name] = self._change_of(name)
+        return self._cache[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._outputs)
+
+    def __len__(self) -> int:
+        return len(self._outputs)
+
+    def __repr__(self) -> str:
+        parts = [f"{name}: +{self[name].inserted.num_rows} -{self[name].deleted.num_rows}" for name in self]
+        return f"Changes({', '.join(parts)})"
+
+
+class Database:
+    """A program's views over base rows that come and go."""
+
+    def __init__(
+        self, program: CompiledProgram, provenance: str = "witness", *, guard: Guard | int | None = DEFAULT_GUARD
+    ) -> None:
+        if provenance not in MODES:
+            raise ValueError(f"there is no provenance mode {provenance!r}; the modes are {', '.join(MODES)}")
+        if not isinstance(guard, Guard):
+            guard = Guard(rows=guard, rounds=guard)
+        self.program = program
+        self.provenance = provenance
+        self._model = _maintained(program)
+        _refuse_time(self._model)
+        self._guard = guard
+        self._symbols = Symbols()
+        self._known: dict[str, tuple[Type | None, ...]] = {}
+        self._keys = {one.name: one.key for one in self._model.relations if one.key is not None}
+        self._shard = self._new_shard(self._known)
+        self._shard.start()
+
+    # Changing
+
+    def apply(
+        self,
+        insert: Mapping[str, Any] | None = None,
+        delete: Mapping[str, Any] | None = None,
+        *,
+        strict: bool = True,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Changes:
+        """Delete, then insert, as one transaction.
+
+        Rows may be tuples, dicts, a pandas or polars frame or an Arrow table. If a row does not fit its
+        relation, nothing is applied and DataError tells which; with `strict=False` such rows are set aside in
+        `changes.rejected` and the rest is applied. `cancelled` is asked once a round.
+        """
+        inserts = self._take(insert or {})
+        deletes = self._take(delete or {})
+        shard = self._typed(inserts, deletes)
+        rejected: list[Rejected] = []
+        codes_in = self._encode(inserts, shard.plan, rejected)
+        codes_out = self._encode(deletes, shard.plan, rejected)
+        if rejected and strict:
+            raise DataError(_rejection(rejected))
+        changes = shard.apply(codes_in, codes_out, cancelled)
+        self._shard = shard
+        return self._changes(changes, tuple(rejected))
+
+    def without(self, facts: Mapping[str, Any]) -> Changes:
+        """What would change if these rows were deleted; nothing is changed."""
+        rejected: list[Rejected] = []
+        taken = self._take(facts)
+        codes = self._encode(taken, self._shard.plan, rejected)
+        if rejected:
+            raise DataError(_rejection(rejected))
+        return self._changes(self._shard.without(codes), ())
+
+    # Reading
+
+    def rows(self, relation: str) -> set[tuple[Any, ...]]:
+        """The rows of a relation or view, as a set of tuples."""
+        table = self._table(relation)
+        return set(_tuples(table, self._visible(relation), self._symbols))
+
+    def table(self, relation: str) -> pa.Table:
+        """The rows of a relation or view, as an Arrow table."""
+        return _arrow(self._table(relation), self._visible(relation), self._symbols)
+
+    def count(self, relation: str) -> int:
+        return int(self._visible(relation).shape[0])
+
+    # Asking
+
+    def why(self, relation: str, row: tuple[Any, ...]) -> Proof:
+        """Why a row is there: its proof down to base facts."""
+        codes = self._row(relation, row)
+        store = self._shard.stores[relation]
+        found = int(store.find(codes)[0])
+        if found < 0 or store.stamp[found] <= GONE:
+            raise DataError(f"{relation}{tuple(row)!r} is not there; ask why_not({relation!r}, {tuple(row)!r})")
+        return Reader(self._shard).proof(relation, found)
+
+    def why_not(self, relation: str, row: tuple[Any, ...]) -> WhyNot:
+        """Why a row is not there: the rules that could have derived it, and where each of them fails."""
+        codes = self._row(relation, row)
+        store = self._shard.stores[relation]
+        found = int(store.find(codes)[0])
+        if found >= 0 and store.stamp[found] > GONE:
+            raise DataError(f"{relation}{tuple(row)!r} is there; ask why({relation!r}, {tuple(row)!r})")
+        if store.table.base:
+            return WhyNot(relation, tuple(row), [], "no such base row was inserted")
+        attempts = Reader(self._shard).attempts(relation, codes)
+        note = None if attempts else "no rule derives exactly this row; its aggregate has another value, or no group"
+        return WhyNot(relation, tuple(row), attempts, note)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by all stored rows, with their indexes and proofs."""
+        return self._shard.nbytes
+
+    # Inside
+
+    def _new_shard(self, known: Mapping[str, tuple[Type | None, ...]]) -> Shard:
+        plan = build(self._model, infer(self._model, known))
+        return Shard(plan, self._symbols, self._keys, self._guard)
+
+    def _table(self, name: str) -> Table:
+        store = self._shard.stores.get(name)
+        if store is None or store.table.bag:
+            raise KeyError(_unknown(name, self.program, self._model))
+        relation = self._model.relation(name)
+        if relation.selections:
+            raise KeyError(
+                f"`{name}` is kept only as far as the queries need it (best rows per group); "
+                f"add `query {name}(...)` to see all of it"
+            )
+        return store.table
+
+    def _base(self, name: str) -> Table:
+        try:
+            relation = self._model.relation(name)
+        except KeyError:
+            raise DataError(_unknown(name, self.program, self._model)) from None
+        if relation.derived:
+            raise DataError(f"`{name}` is derived by rules; change the base relations it follows from")
+        return self._shard.stores[name].table
+
+    def _take(self, rows: Mapping[str, Any]) -> dict[str, Intake]:
+        return {name: take_in(name, self._base(name).columns, given) for name, given in rows.items()}
+
+    def _typed(self, *batches: Mapping[str, Intake]) -> Shard:
+        """The shard to apply these batches to: a new one if they show types that were not known before."""
+        known = dict(self._known)
+        types = infer(self._model, known).columns
+        for batch in batches:
+            for name, intake in batch.items():
+                if None in types[name] and intake.size:
+                    have = known.get(name, types[name])
+                    known[name] = tuple(
+                        kind if kind is not None else guess_type(column)
+                        for kind, column in zip(have, intake.columns, strict=True)
+                    )
+        if known == self._known:
+            return self._shard
+        shard = self._new_shard(known)
+        shard.start()
+        same = all(
+            store.table.types == self._shard.stores[name].table.types or not store.table.base
+            for name, store in shard.stores.items()
+            if self._shard.stores[name].count
+        )
+        assert same, "a base table with rows has known types"
+        rows = {name: codes for name, codes in self._base_rows().items() if codes.shape[0]}
+        if rows:
+            shard.apply(rows, {})
+        self._known = known
+        return shard
+
+    def _base_rows(self) -> dict[str, Codes]:
+        out: dict[str, Codes] = {}
+        for name, store in self._shard.stores.items():
+            if store.table.base:
+                rows = store.alive()
+                out[name] = store.data[rows[store.rules[rows] == BASE]].astype(np.int64)
+        return out
+
+    def _encode(self, batches: Mapping[str, Intake], plan: Plan, rejected: list[Rejected]) -> dict[str, Codes]:
+        tables = {table.name: table for table in plan.tables}
+        out: dict[str, Codes] = {}
+        for name, intake in batches.items():
+            table = tables[name]
+            out[name] = encode_rows(name, table.columns, table.types, intake, self._symbols)
+            rejected.extend(intake.rejected)
+        return out
+
+    def _visible(self, relation: str) -> Codes:
+        store = self._shard.stores[self._table(relation).name]
+        return self._asked(relation, store.data[: store.size][store.stamp[: store.size] > GONE].astype(np.int64))
+
+    def _asked(self, relation: str, codes: Codes) -> Codes:
+        """Of these rows those that a query asks for, if the relation is queried."""
+        queries = [query for query in self._model.queries if query.atom.relation == relation]
+        if not queries or any(_asks_all(query) for query in queries):
+            return codes
+        types = self._shard.stores[relation].table.types
+        keep = np.zeros(codes.shape[0], dtype=np.bool_)
+        for query in queries:
+            keep |= _matches(query, codes, types, self._symbols)
+        return codes[keep]
+
+    def _changes(self, changes: Mapping[str, Change], rejected: tuple[Rejected, ...]) -> Changes:
+        def change_of(name: str) -> RelationChange:
+            table = self._table(name)
+            change = changes.get(name)
+            nothing = np.zeros((0, len(table.types)), dtype=np.int64)
+            inserted = nothing if change is None else self._asked(name, change.inserted)
+            deleted = nothing if change is None else self._asked(name, change.deleted)
+            return RelationChange(_arrow(table, inserted, self._symbols), _arrow(table, deleted, self._symbols))
+
+        return Changes(self.program.outputs, change_of, rejected)
+
+    def _row(self, relation: str, row: tuple[Any, ...]) -> Codes:
+        """The codes of one row a user asks about; symbols never seen become -1."""
+        table = self._table(relation)
+        if len(row) != len(table.types):
+            raise DataError(f"`{relation}` has {len(table.types)} columns ({', '.join(table.columns)}), not {len(row)}")
+        try:
+            values = [
+                find_code(fit(value, kind), kind, self._symbols) for value, kind in zip(row, table.types, strict=True)
+            ]
+        except ValueError as problem:
+            raise DataError(f"{relation}{row!r}: {problem}") from None
+        return np.array([values], dtype=np.int64).reshape(1, len(values))
+
+
+def _maintained(program: CompiledProgram) -> Program:
+    """The program to run: rewritten, with every base relation that a user may write to."""
+    model = program.rewritten
+    present = {relation.name for relation in model.relations}
+    extra = tuple(one for one in program.checked.relations if not one.derived and one.name not in present)
+    return replace(model, relations=model.relations + extra) if extra else model
+
+
+def _refuse_time(model: Program) -> None:
+    for relation in model.relations:
+        if relation.time is not None or relation.ttl is not None or relation.window is not None:
+            message = f"`{relation.name}` carries time; time is checked, but not maintained in this version"
+            hint = "declare it as a `relation` without its time column"
+            raise CheckProblem((Diagnostic("HW902", message, relation.span, hint=hint),))
+
+
+def _unknown(name: str, program: CompiledProgram, model: Program) -> str:
+    if any(one.name == name for one in program.checked.relations):
+        return f"`{name}` is not maintained, because no query needs it; add `query {name}(...)`"
+    close = nearest(name, [one.name for one in model.relations])
+    return f"there is no relation `{name}`" + (f"; did you mean `{close}`?" if close else "")
+
+
+def _rejection(rejected: list[Rejected]) -> str:
+    lines = [f"error[HW801]: {len(rejected)} row(s) do not fit; nothing was applied"]
+    lines += [f"  {one}" for one in rejected[:5]]
+    if len(rejected) > 5:
+        lines.append(f"  ... and {len(rejected) - 5} more")
+    lines.append("  hint: mend the rows, declare the relation's types, or pass strict=False to set such rows aside")
+    return "\n".join(lines)
+
+
+def _asks_all(query: Query) -> bool:
+    names = [arg.name for arg in query.atom.args if isinstance(arg, Variable)]
+    return not any(isinstance(arg, Constant) for arg in query.atom.args) and len(names) == len(set(names))
+
+
+def _matches(query: Query, codes: Codes, types: tuple[Type, ...], symbols: Symbols) -> Any:
+    keep = np.ones(codes.shape[0], dtype=np.bool_)
+    first: dict[str, int] = {}
+    for column, arg in enumerate(query.atom.args):
+        if isinstance(arg, Constant):
+            keep &= codes[:, column] == find_code(arg.value, types[column], symbols)
+        elif isinstance(arg, Variable):
+            keep &= codes[:, column] == codes[:, first.setdefault(arg.name, column)]
+    return keep
+
+
+def _arrow(table: Table, codes: Codes, symbols: Symbols) -> pa.Table:
+    arrays = [to_arrow(codes[:, at], kind, symbols) for at, kind in enumerate(table.types)]
+    if not arrays:
+        return pa.table({"": pa.nulls(codes.shape[0])}).select([])
+    return pa.Table.from_arrays(arrays, names=list(table.columns))
+
+
+def _tuples(table: Table, codes: Codes, symbols: Symbols) -> Iterator[tuple[Any, ...]]:
+    if not table.types:
+        return iter([()] * codes.shape[0])
+    return zip(*(to_values(codes[:, at], kind, symbols) for at, kind in enumerate(table.types)), strict=True)
+
+
+__all__ = ["ARROW", "Changes", "Database", "PathLike", "RelationChange"]

@@ -1,0 +1,382 @@
+"""One level (stratum) under one transaction: mark what lost its proof, derive again, propagate what came.
+
+Input: which rows of lower tables came and went. Promise: afterwards the level's tables hold exactly the least
+fixpoint over what the lower tables hold now, every row alive has a proof from rows alive (or ghosts), and no
+proof rests on itself.
+
+Mark (phase 1) walks the lists of children from the rows that went, and asks the `forbid` strands which
+derivations a negated row has ended. Derive again (phase 2) pulls every marked row, or its group, from the
+rows left. Then semi-naive rounds carry on what came. A level with sums inside its recursion (`Mode.STAGED`)
+has no order in which values only improve: there a changed sum takes back what rested on the old one, and the two
+phases alternate with the sums until both rest. That ends where the groups do not depend on themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.engine.aggregation import Aggregator
+from headwater.engine.batch import Batch
+from headwater.engine.expressions import distinct_rows
+from headwater.engine.guard import Guard, Watch
+from headwater.engine.index import Index
+from headwater.engine.journal import Journal
+from headwater.engine.level_names import LevelNames
+from headwater.engine.selection import rows_with, select
+from headwater.engine.states import EVER, GHOST, GONE, MARKED
+from headwater.engine.store import Rows, Store, Use
+from headwater.engine.strand import Context, Done, Runner
+from headwater.engine.values import Codes
+from headwater.plan.model import FlatRule, Level, Plan
+from headwater.program.strata import Mode
+
+Delta = dict[str, list[Rows]]
+
+
+class Transaction:
+    """What one transaction carries through the levels: its journal, its clock of rounds, what came and went."""
+
+    def __init__(self, tick: int, guard: Guard, cancelled: Callable[[], bool]) -> None:
+        self.tick = tick
+        self.guard = guard
+        self.journal = Journal()
+        self.came: dict[str, Rows] = {}
+        self.went: dict[str, Rows] = {}
+        self.rounds = 0
+        self._cancelled = cancelled
+
+    def next_tick(self) -> int:
+        if self._cancelled():
+            raise KeyboardInterrupt
+        self.tick += 1
+        self.rounds += 1
+        return self.tick
+
+    def close(self, store: Store) -> None:
+        """Work out the net effect on a store that nobody will change any more."""
+        came, went = self.journal.net(store)
+        if came.size:
+            self.came[store.name] = came
+        if went.size:
+            self.went[store.name] = went
+
+
+class LevelRunner:
+    def __init__(self, level: Level, plan: Plan, context: Context, uses: Iterable[Use]) -> None:
+        self.level = level
+        self._context = context
+        self._stores = {name: context.stores[name] for name in level.tables}
+        self._rules = [plan.rules[number] for number in level.rules]
+        self._aggregators = [Aggregator(plan.aggregations[at], at, context) for at in level.aggregations]
+        self._uses: dict[str, list[Use]] = {}
+        for use in uses:
+            if use.child.name in self._stores:
+                self._uses.setdefault(use.parent.name, []).append(use)
+        self._arrive: dict[str, list[Runner]] = {}
+        self._forbid: dict[str, list[Runner]] = {}
+        self._allow: dict[str, list[Runner]] = {}
+        self._pulls: dict[str, list[tuple[tuple[int, ...], Runner]]] = {name: [] for name in level.tables}
+        self._spontaneous: list[Runner] = []
+        for rule in self._rules:
+            self._prepare(rule)
+        self.reads = frozenset(
+            (*self._arrive, *self._forbid, *(s.name for a in self._aggregators for _, s in a.sources))
+        )
+        self._names = LevelNames(level, plan, context)
+
+    def _prepare(self, rule: FlatRule) -> None:
+        for table, strand in zip(rule.atoms, rule.arrive, strict=True):
+            self._arrive.setdefault(table, []).append(Runner(strand, rule, self._context))
+        for table, forbid, allow in zip(rule.negated, rule.forbid, rule.allow, strict=True):
+            self._forbid.setdefault(table, []).append(Runner(forbid, rule, self._context))
+            self._allow.setdefault(table, []).append(Runner(allow, rule, self._context))
+        for pull in rule.pulls:
+            types = self._stores[rule.table].table.types
+            runner = Runner(pull.strand, rule, self._context, [types[column] for column in pull.columns])
+            self._pulls[rule.table].append((pull.columns, runner))
+        if rule.spontaneous is not None:
+            self._spontaneous.append(Runner(rule.spontaneous, rule, self._context))
+
+    # The whole
+
+    def concerns(self, transaction: Transaction) -> bool:
+        return any(name in transaction.came or name in transaction.went for name in self.reads)
+
+    def run(self, transaction: Transaction, *, first: bool = False) -> None:
+        """Bring the level up to date; `first` also derives what needs no rows at all."""
+        for aggregator in self._aggregators:
+            aggregator.forget()
+        work = _Work(self, transaction)
+        marked = work.mark(self._lost(transaction, work))
+        tick = transaction.next_tick()
+        work.derive_again(marked, tick)
+        for name, rows in transaction.went.items():
+            for runner in self._allow.get(name, ()):
+                work.offer(runner, runner.from_rows(rows, EVER), tick)
+        if first:
+            for runner in self._spontaneous:
+                work.offer(runner, runner.from_nothing(), tick)
+        for name, rows in transaction.came.items():
+            if name in self._arrive:
+                self._context.stores[name].stamp[rows] = tick
+                work.delta.setdefault(name, []).append(rows)
+        work.settle(tick)
+        if self.level.mode is Mode.STAGED:
+            work.alternate(marked)
+        else:
+            work.rounds()
+            work.bury(marked)
+        if not self.level.recursive:
+            work.drop_ghosts()
+        for store in self._stores.values():
+            transaction.close(store)
+
+    def _lost(self, transaction: Transaction, work: _Work) -> list[tuple[Store, Rows]]:
+        """Rows of this level whose proof a change of a lower table has ended."""
+        lost: list[tuple[Store, Rows]] = []
+        for name, rows in transaction.went.items():
+            uses = self._uses.get(name, ())
+            lost.extend((use.child, use.child.mark(use, rows, transaction.journal)) for use in uses)
+            lost.extend(work.touch(self._context.stores[name], rows, went=True))
+        for name, rows in transaction.came.items():
+            lost.extend(work.touch(self._context.stores[name], rows, went=False))
+            for runner in self._forbid.get(name, ()):
+                lost.extend(work.forbidden(runner, rows))
+        return lost
+
+
+class _Work:
+    """One run of one level."""
+
+    def __init__(self, runner: LevelRunner, transaction: Transaction) -> None:
+        self._level = runner
+        self._tx = transaction
+        self._watch = Watch(transaction.guard, runner._names) if runner.level.computes else None
+        self.delta: Delta = {}
+        self._ghosts: list[tuple[Store, Rows]] = []
+
+    # Phase 1
+
+    def forbidden(self, runner: Runner, rows: Rows) -> Iterator[tuple[Store, Rows]]:
+        """Mark the rows whose proof is a derivation that these rows of a negated table forbid."""
+        store = self._level._stores[runner.rule.table]
+        for batch in runner.from_rows(rows, EVER):
+            heads = store.find(_matrix(runner, batch))
+            proofs = runner.proofs(batch)
+            at = np.flatnonzero(heads >= 0)
+            heads, proofs = heads[at], proofs[at]
+            same = (store.rules[heads] == runner.rule.id) & (
+                (store.stamp[heads] > GONE) | (store.stamp[heads] == GHOST)
+            )
+            same &= (store.proof[heads][:, : proofs.shape[1]] == proofs).all(axis=1)
+            found = np.unique(heads[same])
+            if found.size:
+                store.set_state(found, MARKED, self._tx.journal)
+                yield store, found
+
+    def touch(self, store: Store, rows: Rows, *, went: bool) -> Iterator[tuple[Store, Rows]]:
+        """Tell the aggregates about bindings; in a recursion, a lost binding marks the rows of its group."""
+        for aggregator in self._level._aggregators:
+            keys = aggregator.touch(store, rows)
+            if went and self._level.level.recursive and self._level.level.mode is Mode.MONOTONE:
+                for key in keys:
+                    marked = self._mark_groups(aggregator, key)
+                    if marked.size:
+                        yield aggregator.head, marked
+
+    def _mark_groups(self, aggregator: Aggregator, keys: Codes) -> Rows:
+        head = aggregator.head
+        groups, _ = distinct_rows(keys)
+        found = _versions(head.index(aggregator.plan.group), groups, head)
+        if found.size:
+            head.set_state(found, MARKED, self._tx.journal)
+        return found
+
+    def mark(self, lost: list[tuple[Store, Rows]]) -> list[tuple[Store, Rows]]:
+        """Everything in this level whose proof rests on a lost row, the lost rows included; all unlinked."""
+        marked: list[tuple[Store, Rows]] = []
+        frontier = [(store, rows) for store, rows in lost if rows.size]
+        while frontier:
+            store, rows = frontier.pop()
+            marked.append((store, rows))
+            for use in self._level._uses.get(store.name, ()):
+                more = use.child.mark(use, rows, self._tx.journal)
+                if more.size:
+                    frontier.append((use.child, more))
+            frontier.extend(self.touch(store, rows, went=True))
+        merged: dict[str, list[Rows]] = {}
+        for store, rows in marked:
+            merged.setdefault(store.name, []).append(rows)
+        out = [(self._level._stores[name], np.concatenate(parts)) for name, parts in merged.items()]
+        for store, rows in out:
+            store.release(rows, self._tx.journal)
+        return out
+
+    # Phase 2
+
+    def derive_again(self, marked: list[tuple[Store, Rows]], tick: int) -> None:
+        for store, rows in marked:
+            if store.table.picks:
+                self._pull_groups(store, rows, tick)
+            else:
+                self._pull_rows(store, rows, tick)
+
+    def _pull_rows(self, store: Store, rows: Rows, tick: int) -> None:
+        keys = store.data[rows].astype(np.int64)
+        done: Done = np.zeros(rows.size, dtype=np.bool_)
+        for _, runner in self._level._pulls[store.name]:
+            for batch in runner.from_keys(keys, done):
+                assert batch.origin is not None
+                origin, first = np.unique(batch.origin, return_index=True)
+                open_ = ~done[origin]
+                origin, first = origin[open_], first[open_]
+                done[origin] = True
+                chosen = batch.take(first)
+                came = store.merge(keys[origin], runner.proofs(chosen), runner.rule.id, tick, self._tx.journal)
+                self._came(store, came, runner.rule.id)
+            if done.all():
+                return
+
+    def _pull_groups(self, store: Store, rows: Rows, tick: int) -> None:
+        for columns, runner in self._level._pulls[store.name]:
+            keys, _ = distinct_rows(store.data[rows][:, list(columns)].astype(np.int64))
+            self.offer(runner, runner.from_keys(keys, None), tick)
+
+    # Rounds
+
+    def offer(self, runner: Runner, batches: Iterable[Batch], tick: int) -> None:
+        """Head rows for the level's tables, to be alive from round `tick` on."""
+        store = self._level._stores[runner.rule.table]
+        for batch in batches:
+            columns = runner.head_columns(batch)
+            store.admit(columns)
+            candidates = _stack(columns, batch.size)
+            proofs = runner.proofs(batch)
+            if store.table.picks:
+                came, lost = select(
+                    store, candidates, proofs, runner.rule.id, tick, self._tx.journal, self._level._context.symbols
+                )
+                self._lost_place(store, lost)
+            else:
+                came = store.merge(candidates, proofs, runner.rule.id, tick, self._tx.journal)
+            self._came(store, came, runner.rule.id)
+
+    def _came(self, store: Store, rows: Rows, rule: int) -> None:
+        if not rows.size:
+            return
+        self.delta.setdefault(store.name, []).append(rows)
+        for aggregator in self._level._aggregators:
+            aggregator.touch(store, rows)
+        if self._watch is not None:
+            self._watch.came(rule, rows.size)
+
+    def _lost_place(self, store: Store, rows: Rows) -> None:
+        if rows.size:
+            self._ghosts.append((store, rows))
+            for aggregator in self._level._aggregators:
+                aggregator.touch(store, rows)
+
+    def settle(self, tick: int) -> None:
+        """Work out the touched groups of every aggregate; changed rows come alive in round `tick`."""
+        for aggregator in self._level._aggregators:
+            head = aggregator.head
+            groups, rows = aggregator.settle()
+            if not groups.shape[0]:
+                continue
+            head.admit([rows[:, column] for column in range(head.width)])
+            standing = rows_with(head.index(aggregator.plan.group), groups, head)[1]
+            keep = head.find(rows)
+            lost = np.setdiff1d(standing, keep)
+            if lost.size:
+                head.set_state(lost, GHOST, self._tx.journal)
+                self._lost_place(head, lost)
+            proofs = np.empty((rows.shape[0], 0), dtype=np.int32)
+            self._came(head, head.merge(rows, proofs, aggregator.rule, tick, self._tx.journal), aggregator.rule)
+
+    def rounds(self, *, settle: bool = True) -> None:
+        """Semi-naive rounds until nothing comes any more."""
+        while self.delta:
+            tick = self._tx.tick
+            delta, self.delta = self.delta, {}
+            if self._watch is not None:
+                self._watch.round()
+            after = self._tx.next_tick()
+            for name, parts in delta.items():
+                store = self._level._context.stores[name]
+                rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
+                rows = rows[store.stamp[rows] == tick]
+                if rows.size:
+                    for runner in self._level._arrive.get(name, ()):
+                        self.offer(runner, runner.from_rows(rows, tick), after)
+            if settle:
+                self.settle(after)
+
+    # Ends
+
+    def bury(self, marked: list[tuple[Store, Rows]]) -> None:
+        """Rows that found no new proof are gone."""
+        for store, rows in marked:
+            dead = rows[store.stamp[rows] == MARKED]
+            if dead.size:
+                store.set_state(dead, GONE, self._tx.journal)
+
+    def drop_ghosts(self) -> None:
+        """Without recursion no proof of this level rests on a ghost: they are gone at once."""
+        for store, rows in self._ghosts:
+            dead = np.unique(rows[store.stamp[rows] == GHOST])
+            if dead.size:
+                store.release(dead, self._tx.journal)
+                store.set_state(dead, GONE, self._tx.journal)
+        self._ghosts.clear()
+
+    def alternate(self, marked: list[tuple[Store, Rows]]) -> None:
+        """Sums inside a recursion: take back what rested on old values, derive on, sum again, until all rests."""
+        self.bury(marked)
+        while True:
+            self.rounds(settle=False)
+            self.settle(self._tx.next_tick())
+            fallen, self._ghosts = self._ghosts, []
+            lost: list[tuple[Store, Rows]] = []
+            for store, rows in fallen:
+                dead = np.unique(rows[store.stamp[rows] == GHOST])
+                if dead.size:
+                    lost.append((store, dead))
+            if not lost and not self.delta:
+                return
+            marked = self.mark(lost)
+            for store, rows in lost:
+                store.set_state(rows[store.stamp[rows] == GHOST], GONE, self._tx.journal)
+            self.derive_again([(store, rows[store.stamp[rows] == MARKED]) for store, rows in marked], self._tx.tick)
+            self.bury(marked)
+            for store, rows in marked:
+                for aggregator in self._level._aggregators:
+                    aggregator.touch(store, rows)
+            if self._watch is not None:
+                self._watch.round()
+
+
+def _matrix(runner: Runner, batch: Batch) -> Codes:
+    return _stack(runner.head_columns(batch), batch.size)
+
+
+def _stack(columns: Iterable[npt.NDArray[np.integer[Any]]], size: int) -> Codes:
+    parts = list(columns)
+    out = np.empty((size, len(parts)), dtype=np.int64)
+    for at, column in enumerate(parts):
+        out[:, at] = column
+    return out
+
+
+def _versions(index: Index, keys: Codes, store: Store) -> Rows:
+    """Rows with these keys that are alive or ghosts."""
+    found: list[int] = []
+    for row in index.lookup(keys, store.data).tolist():
+        while row >= 0:
+            if store.stamp[row] > GONE or store.stamp[row] == GHOST:
+                found.append(row)
+            row = int(index.chain[row])
+    return np.array(found, dtype=np.int32)

@@ -1,0 +1,175 @@
+"""The engine of one shard: base rows in, changed rows out, transaction by transaction.
+
+A transaction is applied whole or not at all: whatever goes wrong, down to Ctrl-C, the journal puts every
+row back. It knows codes, not values: `database` translates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.engine.compaction import compact
+from headwater.engine.guard import Guard
+from headwater.engine.journal import Entry
+from headwater.engine.level import LevelRunner, Transaction
+from headwater.engine.selection import rows_with
+from headwater.engine.states import GONE
+from headwater.engine.store import Rows, Store, Use
+from headwater.engine.strand import Context, Runner
+from headwater.engine.values import Codes, Symbols
+from headwater.plan.model import Plan
+
+BASE = -1  # the rule number of a row that the user inserted
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The net effect of a transaction on one table, as codes."""
+
+    inserted: Codes
+    deleted: Codes
+
+
+class Shard:
+    def __init__(self, plan: Plan, symbols: Symbols, keys: Mapping[str, tuple[int, ...]], guard: Guard) -> None:
+        self.plan = plan
+        self.symbols = symbols
+        self.guard = guard
+        self._keys = keys
+        self.stores: dict[str, Store] = {table.name: Store(table) for table in plan.tables}
+        self.context = Context(self.stores, symbols)
+        self.uses = [
+            Use(rule.id, position, self.stores[parent], self.stores[rule.table])
+            for rule in plan.rules
+            for position, parent in enumerate(rule.atoms)
+        ]
+        self.levels = [LevelRunner(level, plan, self.context, self.uses) for level in plan.levels]
+        self.tick = 0
+        self.started = False
+
+    def start(self) -> dict[str, Change]:
+        """Put the program's own facts in place and derive what follows from them."""
+        self.started = True
+        return self._transact({}, {}, lambda: False, first=True)
+
+    def apply(
+        self, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], cancelled: Callable[[], bool] = lambda: False
+    ) -> dict[str, Change]:
+        """Deletes, then inserts, as one transaction; the net change of every table that changed."""
+        return self._transact(inserts, deletes, cancelled, first=False)
+
+    def without(self, deletes: Mapping[str, Codes]) -> dict[str, Change]:
+        """What a transaction of deletes would change; nothing is changed."""
+        transaction = self._begin(lambda: False)
+        try:
+            self._run(transaction, {}, deletes, first=False)
+            return self._changes(transaction)
+        finally:
+            transaction.journal.undo(self.stores)
+
+    def _begin(self, cancelled: Callable[[], bool]) -> Transaction:
+        return Transaction(self.tick, self.guard, cancelled)
+
+    def _transact(
+        self, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], cancelled: Callable[[], bool], *, first: bool
+    ) -> dict[str, Change]:
+        transaction = self._begin(cancelled)
+        try:
+            self._run(transaction, inserts, deletes, first=first)
+            changes = self._changes(transaction)
+        except BaseException:
+            transaction.journal.undo(self.stores)
+            self.tick = transaction.tick
+            raise
+        self.tick = transaction.tick
+        self._commit(transaction)
+        return changes
+
+    def _commit(self, transaction: Transaction) -> None:
+        for name, rows in transaction.came.items():
+            self.stores[name].count += rows.size
+        for name, rows in transaction.went.items():
+            self.stores[name].count -= rows.size
+        changed = transaction.journal.entries.keys()
+        for name in changed:
+            if self.stores[name].table.base:
+                compact((name,), self.stores)
+        for level in self.levels:
+            if not changed.isdisjoint(level.level.tables):
+                compact(level.level.tables, self.stores)
+
+    def _run(
+        self, transaction: Transaction, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], *, first: bool
+    ) -> None:
+        transaction.next_tick()
+        if first:
+            self._facts(transaction)
+        for name, rows in deletes.items():
+            self._delete(transaction, self.stores[name], self.stores[name].find(rows))
+        for name, rows in inserts.items():
+            self._insert(transaction, self.stores[name], rows)
+        for store in self.stores.values():
+            if store.table.base:
+                transaction.close(store)
+        for level in self.levels:
+            if first or level.concerns(transaction):
+                level.run(transaction, first=first)
+
+    def _facts(self, transaction: Transaction) -> None:
+        for number in self.plan.facts:
+            rule = self.plan.rules[number]
+            if rule.spontaneous is None:
+                continue
+            runner = Runner(rule.spontaneous, rule, self.context)
+            for batch in runner.from_nothing():
+                columns = runner.head_columns(batch)
+                store = self.stores[rule.table]
+                store.admit(columns)
+                codes = np.stack(columns, axis=1).astype(np.int64) if columns else np.zeros((1, 0), dtype=np.int64)
+                store.merge(codes, runner.proofs(batch), rule.id, transaction.tick, transaction.journal)
+
+    def _delete(self, transaction: Transaction, store: Store, rows: Rows) -> None:
+        rows = np.unique(rows[rows >= 0])
+        rows = rows[(store.stamp[rows] > GONE) & (store.rules[rows] == BASE)]
+        if rows.size:
+            store.set_state(rows, GONE, transaction.journal)
+
+    def _insert(self, transaction: Transaction, store: Store, rows: Codes) -> None:
+        key = self._keys.get(store.name)
+        if key is not None:
+            rows = _last_per_key(rows, key)
+            same = store.find(rows)
+            held = rows_with(store.index(key), np.ascontiguousarray(rows[:, list(key)]), store)[1]
+            self._delete(transaction, store, np.setdiff1d(held, same[same >= 0]))
+        store.admit([rows[:, column] for column in range(store.width)])
+        proofs = np.zeros((rows.shape[0], 0), dtype=np.int32)
+        store.merge(rows, proofs, BASE, transaction.tick, transaction.journal)
+
+    def _changes(self, transaction: Transaction) -> dict[str, Change]:
+        changes: dict[str, Change] = {}
+        for name in dict.fromkeys((*transaction.came, *transaction.went)):
+            store = self.stores[name]
+            changes[name] = Change(
+                store.data[transaction.came.get(name, _NO_ROWS)].astype(np.int64),
+                store.data[transaction.went.get(name, _NO_ROWS)].astype(np.int64),
+            )
+        return changes
+
+    @property
+    def nbytes(self) -> int:
+        return sum(store.nbytes for store in self.stores.values())
+
+
+def _last_per_key(rows: Codes, key: tuple[int, ...]) -> Codes:
+    """Of several rows with one key the last word wins."""
+    last = {values: at for at, values in enumerate(map(tuple, rows[:, list(key)].tolist()))}
+    return rows[sorted(last.values())]
+
+
+_NO_ROWS: npt.NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+
+__all__ = ["BASE", "Change", "Entry", "Shard"]

@@ -1,0 +1,12 @@
+"""The states of a stored row, as values of its stamp.
+
+A positive stamp is the round in which the row came alive. A ghost was superseded by a better row of its
+group: nobody sees it, but proofs may rest on it.
+"""
+
+from __future__ import annotations
+
+GONE = 0
+MARKED = -1
+GHOST = -2
+EVER = 2**31 - 1  # newer than every round: "all rows that are alive"

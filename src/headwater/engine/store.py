@@ -1,0 +1,331 @@
+"""A store: the rows of one table as flat arrays, with a proof for each.
+
+Arrays, one entry per row: `data` (the columns), `stamp` (the state, see `states`), `rules` and `proof` (the
+rule that derived the row and the rows it used, one per positive atom of the rule), and the lists of
+children: `first[row, use]` is the first row whose proof names this row at that use (a position in a rule),
+`following` and `before` lead through the list. Children are linked lazily: rows from `linked` on are in no list yet,
+and `Store.link` is called before anyone walks one.
+
+A row keeps its number while its store is not compacted: one that went and comes back is the same row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.core.types import Type
+from headwater.engine import kernels
+from headwater.engine.index import FULLEST, Bounds, Index, Matrix, Rows, Space, hash_size
+from headwater.engine.journal import Entry, Journal
+from headwater.engine.states import GHOST, GONE, MARKED
+from headwater.plan.model import Table
+
+_NARROW = np.iinfo(np.int32)
+_WIDE_TYPES = frozenset({Type.FLOAT, Type.TIMESTAMP, Type.DURATION})
+_FLOOR = 16
+
+
+class Use:
+    """One position of one rule where rows of a parent store are used: a list of children per parent row."""
+
+    __slots__ = ("child", "column", "parent", "position", "rule")
+
+    def __init__(self, rule: int, position: int, parent: Store, child: Store) -> None:
+        self.rule = rule
+        self.position = position
+        self.parent = parent
+        self.child = child
+        self.column = len(parent.uses)
+        parent.uses.append(self)
+        child.used.append(self)
+
+
+class Store:
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.name = table.name
+        self.width = len(table.types)
+        self.depth = table.depth
+        self.uses: list[Use] = []  # where this store's rows stand in proofs
+        self.used: list[Use] = []  # the positions that proofs of this store's rows name
+        self.indexes: dict[tuple[int, ...], Index] = {}
+        wide = any(kind in _WIDE_TYPES for kind in table.types)
+        self._allocate(np.int64 if wide else np.int32, _FLOOR)
+        self._forget_rows()
+
+    def _allocate(self, kind: Any, capacity: int) -> None:
+        self.data: Matrix = np.empty((capacity, self.width), dtype=kind)
+        self.stamp: Rows = np.zeros(capacity, dtype=np.int32)
+        self.rules: npt.NDArray[np.int16] = np.full(capacity, -1, dtype=np.int16)
+        self.proof: npt.NDArray[np.int32] = np.empty((capacity, self.depth), dtype=np.int32)
+        self.following: npt.NDArray[np.int32] = np.empty((0, self.depth), dtype=np.int32)
+        self.before: npt.NDArray[np.int32] = np.empty((0, self.depth), dtype=np.int32)
+        self.first: npt.NDArray[np.int32] = np.empty((0, 0), dtype=np.int32)
+
+    def _forget_rows(self) -> None:
+        self.size = 0
+        self.count = 0  # rows alive, as of the last committed transaction
+        self.linked = 0
+        self.bounds = Bounds(self.width)
+        self.space: Space | None = None
+        self.heads: Rows = np.full(2 * _FLOOR, -1, dtype=np.int32)
+        self.indexes.clear()
+
+    @property
+    def capacity(self) -> int:
+        return int(self.stamp.size)
+
+    @property
+    def nbytes(self) -> int:
+        own = (self.data, self.stamp, self.rules, self.proof, self.following, self.before, self.first, self.heads)
+        return sum(int(array.nbytes) for array in own) + sum(index.nbytes for index in self.indexes.values())
+
+    def alive(self) -> Rows:
+        """Numbers of the rows that are alive, oldest first."""
+        return np.flatnonzero(self.stamp[: self.size] > GONE).astype(np.int32)
+
+    # Room
+
+    def _grow(self, capacity: int) -> None:
+        self.data = _resized(self.data, capacity, self.size)
+        stamp = np.zeros(capacity, dtype=np.int32)
+        stamp[: self.size] = self.stamp[: self.size]
+        self.stamp = stamp
+        self.rules = _resized(self.rules, capacity, self.size)
+        self.proof = _resized(self.proof, capacity, self.size)
+
+    def admit(self, columns: Sequence[npt.NDArray[np.integer[Any]]]) -> None:
+        """Make sure that codes of these columns can be stored and addressed."""
+        if not columns or not columns[0].size:
+            return
+        low = np.array([column.min() for column in columns], dtype=np.int64)
+        high = np.array([column.max() for column in columns], dtype=np.int64)
+        self.admit_range(low, high)
+
+    def admit_range(self, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> None:
+        np.minimum(self.bounds.low, low, out=self.bounds.low)
+        np.maximum(self.bounds.high, high, out=self.bounds.high)
+        if self.data.dtype == np.int32 and (
+            self.bounds.low.min(initial=0) < _NARROW.min or self.bounds.high.max(initial=0) > _NARROW.max
+        ):
+            self.data = self.data.astype(np.int64)
+        if self.space is not None and not self.space.holds(self.bounds.low, self.bounds.high):
+            self.rehash()
+
+    def rehash(self) -> None:
+        """Build the table of identities anew, with room for more rows than there are."""
+        self.space = Space.around(self.bounds.low, self.bounds.high, self.size) if self.size else None
+        cells = self.space.cells if self.space is not None else hash_size(max(_FLOOR, self.size + 1))
+        self.heads = np.full(cells, -1, dtype=np.int32)
+        rows = np.arange(self.size, dtype=np.int32)
+        columns = np.arange(self.width, dtype=np.int64)
+        scratch = np.empty(self.size, dtype=np.int32)
+        if self.space is not None:
+            kernels.chain_direct(self.data, rows, columns, self.heads, scratch, self.space.base, self.space.extent)
+        else:
+            kernels.chain_hash(self.data, rows, columns, self.heads, scratch, 0)
+
+    def room(self) -> int:
+        """How many rows may be stored before `expand` must be called."""
+        if self.space is not None:
+            return self.capacity
+        return min(self.capacity, int(FULLEST * self.heads.size))
+
+    def expand(self) -> None:
+        if self.size >= self.capacity:
+            self._grow(max(_FLOOR, 2 * self.capacity))
+        if self.space is None and self.size >= int(FULLEST * self.heads.size):
+            self.rehash()
+
+    # Reading
+
+    def index(self, columns: tuple[int, ...]) -> Index:
+        found = self.indexes.get(columns)
+        if found is None:
+            found = self.indexes[columns] = Index(columns)
+        found.cover(self.data, self.stamp, self.size, self.bounds)
+        return found
+
+    def find(self, keys: npt.NDArray[np.int64]) -> Rows:
+        """The row with exactly these columns, alive or not, or -1."""
+        out: Rows = np.empty(keys.shape[0], dtype=np.int32)
+        if self.size == 0:
+            out.fill(-1)
+        elif self.space is not None:
+            kernels.lookup_direct(keys, self.heads, self.space.base, self.space.extent, out)
+        else:
+            kernels.lookup_hash(keys, self.heads, self.data, np.arange(self.width, dtype=np.int64), out)
+        return out
+
+    # Writing
+
+    def merge(
+        self,
+        candidates: npt.NDArray[np.int64],
+        proofs: npt.NDArray[np.int32],
+        rule: int,
+        tick: int,
+        journal: Journal,
+    ) -> Rows:
+        """Insert-or-find rows; the ones that came alive, each once. `admit` has been called for their columns."""
+        total = candidates.shape[0]
+        came: list[Rows] = []
+        at = 0
+        room = min(total, 1 << 16)
+        new = np.empty(room, dtype=np.int32)
+        back = np.empty(room, dtype=np.int32)
+        old_stamp = np.empty(room, dtype=np.int32)
+        old_rule = np.empty(room, dtype=np.int16)
+        old_proof = np.empty((room, self.depth), dtype=np.int32)
+        base, extent = (self.space.base, self.space.extent) if self.space is not None else (_NOTHING, _NOTHING)
+        while at < total:
+            chunk = candidates[at : at + room]
+            start, size, fresh, revived = kernels.merge_rows(
+                chunk, proofs[at : at + room], rule, tick, self.data, self.stamp, self.rules, self.proof, self.heads,
+                self.space is not None, base, extent, self.size, 0, self.room(), new, back, old_stamp, old_rule,
+                old_proof,
+            )  # fmt: skip
+            at += start
+            self.size = size
+            if fresh:
+                rows = new[:fresh].copy()
+                journal.note(self, Entry(rows, np.zeros(fresh, dtype=np.int32)))
+                came.append(rows)
+            if revived:
+                rows = back[:revived].copy()
+                entry = Entry(rows, old_stamp[:revived].copy(), old_rule[:revived].copy(), old_proof[:revived].copy())
+                journal.note(self, entry)
+                self._relink(rows[entry.stamps != GHOST])
+                came.append(rows)
+            if at < total and start < chunk.shape[0]:
+                self.expand()
+                base, extent = (self.space.base, self.space.extent) if self.space is not None else (_NOTHING, _NOTHING)
+        if not came:
+            return _NO_ROWS
+        return came[0] if len(came) == 1 else np.concatenate(came)
+
+    def set_state(self, rows: Rows, state: int, journal: Journal) -> None:
+        journal.note(self, Entry(rows, self.stamp[rows]))
+        self.stamp[rows] = state
+
+    def restore(self, entry: Entry) -> None:
+        """Take back one journal entry."""
+        if entry.unlinked:
+            self._relink(entry.rows)
+            return
+        self.unlink(entry.rows[(self.stamp[entry.rows] > GONE) & (entry.stamps <= GONE)])
+        if entry.rules is not None and entry.proofs is not None:
+            self.rules[entry.rows] = entry.rules
+            self.proof[entry.rows] = entry.proofs
+        self.stamp[entry.rows] = entry.stamps
+        if entry.rules is not None:
+            self._relink(entry.rows[entry.stamps == GHOST])
+
+    def keep_only(self, keep: Rows) -> None:
+        """Forget all rows but these; every index and list is made anew when it is next asked for."""
+        kind = self.data.dtype
+        data, stamp, rules, proof = self.data[keep], self.stamp[keep], self.rules[keep], self.proof[keep]
+        self._allocate(kind, max(_FLOOR, keep.size))
+        self._forget_rows()
+        self.size = keep.size
+        self.count = int(np.count_nonzero(stamp > GONE))
+        self.data[: keep.size], self.stamp[: keep.size] = data, stamp
+        self.rules[: keep.size], self.proof[: keep.size] = rules, proof
+        self.bounds.include(data)
+        self.rehash()
+
+    # Children
+
+    def relist(self) -> None:
+        """Make the lists that this store's rows are in anew, from their proofs."""
+        for use in self.used:
+            if use.parent.first.shape[0]:
+                use.parent.first[:, use.column] = -1
+        self.linked = 0
+        self.following = self.following[:0]
+        self.before = self.before[:0]
+
+    def link(self) -> None:
+        """Enter all rows that are in no list yet into the lists of the rows they rest on."""
+        if self.linked == self.size:
+            return
+        self._room_for_lists()
+        rows = np.arange(self.linked, self.size, dtype=np.int32)
+        for use in self.used:
+            use.parent.room_for_children()
+            kernels.link_rows(
+                rows, use.position, use.rule, self.rules, self.stamp, self.proof,
+                use.parent.first, use.column, self.following, self.before,
+            )  # fmt: skip
+        self.linked = self.size
+
+    def _relink(self, rows: Rows) -> None:
+        rows = rows[rows < self.linked]
+        if not rows.size:
+            return
+        for use in self.used:
+            use.parent.room_for_children()
+            kernels.link_rows(
+                rows, use.position, use.rule, self.rules, self.stamp, self.proof,
+                use.parent.first, use.column, self.following, self.before,
+            )  # fmt: skip
+
+    def release(self, rows: Rows, journal: Journal) -> None:
+        """Take rows that lost their proof out of the lists of the rows they rested on."""
+        self.unlink(rows)
+        journal.note(self, Entry(rows, self.stamp[rows], unlinked=True))
+
+    def unlink(self, rows: Rows) -> None:
+        rows = rows[rows < self.linked]
+        if not rows.size:
+            return
+        for use in self.used:
+            kernels.unlink_rows(
+                rows, use.position, use.rule, self.rules, self.proof,
+                use.parent.first, use.column, self.following, self.before,
+            )  # fmt: skip
+
+    def _room_for_lists(self) -> None:
+        if self.following.shape[0] < self.size:
+            self.following = _resized(self.following, self.capacity, self.linked)
+            self.before = _resized(self.before, self.capacity, self.linked)
+
+    def room_for_children(self) -> None:
+        if self.first.shape[0] < self.size:
+            grown = np.full((self.capacity, len(self.uses)), -1, dtype=np.int32)
+            if self.first.size:
+                grown[: self.first.shape[0]] = self.first
+            self.first = grown
+
+    def mark(self, use: Use, parents: Rows, journal: Journal) -> Rows:
+        """Mark this store's rows whose proof names one of `parents` at `use`; the rows marked."""
+        self.link()
+        use.parent.room_for_children()
+        found: list[Rows] = []
+        at, child = 0, -2
+        while at < parents.size:
+            out = np.empty(max(256, 4 * parents.size), dtype=np.int32)
+            old = np.empty_like(out)
+            count, at, child = kernels.mark_children(
+                parents, use.parent.first, use.column, self.following, use.position, self.stamp, at, child, out, old
+            )
+            if count:
+                journal.note(self, Entry(out[:count], old[:count]))
+                found.append(out[:count])
+        return np.concatenate(found) if found else _NO_ROWS
+
+
+def _resized(array: npt.NDArray[Any], capacity: int, used: int) -> npt.NDArray[Any]:
+    grown = np.empty((capacity, *array.shape[1:]), dtype=array.dtype)
+    grown[:used] = array[:used]
+    return grown
+
+
+_NOTHING: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+_NO_ROWS: Rows = np.zeros(0, dtype=np.int32)
+
+__all__ = ["GHOST", "GONE", "MARKED", "Rows", "Store", "Use"]

@@ -1,0 +1,274 @@
+"""Runs a strand: from starting rows or keys, through joins and tests, to bindings of the head.
+
+Bindings flow in batches. A join fills a buffer of bounded size, hands that on through the rest of the strand,
+and goes on where it stopped, so that memory does not follow the number of derivations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import assert_never
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.core.types import Type
+from headwater.engine import kernels
+from headwater.engine.batch import Batch, Column
+from headwater.engine.expressions import Expressions, constant_value
+from headwater.engine.states import EVER
+from headwater.engine.store import Rows, Store
+from headwater.engine.values import Symbols, encode, float_codes
+from headwater.plan.model import Absent, FlatRule, Join, Let, Pattern, Reads, Source, Strand, Test, Var
+
+_BUFFER = 1 << 17
+Done = npt.NDArray[np.bool_]
+
+
+class Context:
+    """What every strand of an engine needs: the stores and the symbols."""
+
+    __slots__ = ("stores", "symbols")
+
+    def __init__(self, stores: Mapping[str, Store], symbols: Symbols) -> None:
+        self.stores = stores
+        self.symbols = symbols
+
+
+class _Key:
+    """The known columns of a pattern and where their values come from."""
+
+    __slots__ = ("columns", "sources", "whole")
+
+    def __init__(self, meet: Pattern, store: Store, symbols: Symbols) -> None:
+        self.columns = tuple(column for column, _ in meet.key)
+        self.sources = [_encoded(source, store.table.types[column], symbols) for column, source in meet.key]
+        self.whole = len(self.columns) == store.width
+
+    def of(self, batch: Batch) -> npt.NDArray[np.int64]:
+        keys = np.empty((batch.size, len(self.sources)), dtype=np.int64)
+        for at, source in enumerate(self.sources):
+            keys[:, at] = batch.columns[source] if isinstance(source, str) else source
+        return keys
+
+
+def _encoded(source: Source, kind: Type, symbols: Symbols) -> str | int:
+    """A variable's name, or a constant's code in a column of that type."""
+    if isinstance(source, Var):
+        return source.name
+    return encode(constant_value(source), kind, symbols)
+
+
+class _Join:
+    def __init__(self, step: Join, context: Context) -> None:
+        self._step = step
+        self._store = context.stores[step.pattern.table]
+        self._key = _Key(step.pattern, self._store, context.symbols)
+
+    def run(self, batch: Batch, tick: int, done: Done | None) -> Iterator[Batch]:
+        step, store = self._step, self._store
+        newest = tick if step.reads is Reads.ALL else tick - 1
+        keys = self._key.of(batch)
+        if self._key.whole:
+            rows = store.find(keys)
+            seen = np.where(rows >= 0, store.stamp[rows], 0)
+            met = np.flatnonzero((seen > 0) & (seen <= newest))
+            yield self._extend(batch, met, rows[met])
+            return
+        index = store.index(self._key.columns)
+        first = index.lookup(keys, store.data)
+        if step.any:
+            rows = np.empty(batch.size, dtype=np.int32)
+            kernels.exists(first, index.chain, store.stamp, newest, rows)
+            met = np.flatnonzero(rows >= 0)
+            yield self._extend(batch, met, rows[met])
+            return
+        size = min(_BUFFER, max(64, 8 * batch.size)) if done is None else min(_BUFFER, max(64, 4 * batch.size))
+        left = np.empty(size, dtype=np.int32)
+        right = np.empty(size, dtype=np.int32)
+        at, row = 0, -2
+        while at < first.size:
+            count, at, row = kernels.expand(first, index.chain, store.stamp, newest, at, row, left, right)
+            if count:
+                yield self._extend(batch, left[:count], right[:count])
+            if at < first.size and done is not None and batch.origin is not None:
+                finished = done[batch.origin]
+                if finished[at]:
+                    at, row = at + 1, -2
+                first = np.where(finished, np.int32(-1), first)
+
+    def _extend(self, batch: Batch, left: npt.NDArray[np.intp] | Rows, right: Rows) -> Batch:
+        step, data = self._step, self._store.data
+        for one, other in step.pattern.equal:
+            agree = data[right, one] == data[right, other]
+            left, right = left[agree], right[agree]
+        out = batch.take(left, step.keep)
+        for column, name in step.pattern.binds:
+            if name in step.keep:
+                out.columns[name] = data[right, column]
+        out.rows[step.atom] = right
+        return out
+
+
+class _Absent:
+    def __init__(self, step: Absent, context: Context) -> None:
+        self._store = context.stores[step.pattern.table]
+        self._key = _Key(step.pattern, self._store, context.symbols)
+
+    def run(self, batch: Batch) -> Batch:
+        store = self._store
+        keys = self._key.of(batch)
+        if self._key.whole:
+            rows = store.find(keys)
+            return batch.take(np.where(rows >= 0, store.stamp[rows], 0) <= 0)
+        index = store.index(self._key.columns)
+        rows = np.empty(batch.size, dtype=np.int32)
+        kernels.exists(index.lookup(keys, store.data), index.chain, store.stamp, EVER, rows)
+        return batch.take(rows < 0)
+
+
+class Runner:
+    """One strand, ready to run."""
+
+    def __init__(
+        self, strand: Strand, rule: FlatRule, context: Context, start_types: Sequence[Type] | None = None
+    ) -> None:
+        self.rule = rule
+        self._strand = strand
+        self._context = context
+        self._expressions = Expressions(rule.types, context.symbols)
+        kinds = context.stores[rule.table].table.types
+        self._head = [_encoded(source, kind, context.symbols) for source, kind in zip(rule.head, kinds, strict=True)]
+        self._widened = {
+            source.name
+            for source, kind in zip(rule.head, kinds, strict=True)
+            if isinstance(source, Var) and kind is Type.FLOAT and rule.types[source.name] is Type.INT
+        }
+        self._checks: list[tuple[int, int]] = []
+        if strand.start is not None:
+            types = start_types or context.stores[strand.start.table].table.types
+            for column, source in strand.start.key:
+                code = _encoded(source, types[column], context.symbols)
+                assert isinstance(code, int), "a strand starts with no variable known"
+                self._checks.append((column, code))
+        self._steps: list[_Join | _Absent | Let | Test] = []
+        for step in strand.steps:
+            match step:
+                case Join():
+                    self._steps.append(_Join(step, context))
+                case Absent():
+                    self._steps.append(_Absent(step, context))
+                case Let() | Test():
+                    self._steps.append(step)
+                case other:
+                    assert_never(other)
+
+    def from_rows(self, rows: Rows, tick: int) -> Iterator[Batch]:
+        """Bindings that use one of these rows where the strand starts."""
+        start = self._strand.start
+        assert start is not None
+        data = self._context.stores[start.table].data
+        for at in range(0, rows.size, _BUFFER):
+            chunk = rows[at : at + _BUFFER]
+            keep = np.ones(chunk.size, dtype=np.bool_)
+            for column, code in self._checks:
+                keep &= data[chunk, column] == code
+            for one, other in start.equal:
+                keep &= data[chunk, one] == data[chunk, other]
+            if not keep.all():
+                chunk = chunk[keep]
+            if chunk.size:
+                batch = Batch(chunk.size, {name: data[chunk, column] for column, name in start.binds})
+                if self._strand.atom is not None:
+                    batch.rows[self._strand.atom] = chunk
+                yield from self._flow(batch, 0, tick, None)
+
+    def from_keys(self, keys: npt.NDArray[np.int64], done: Done | None) -> Iterator[Batch]:
+        """Bindings whose head has the values of one of these keys; keys that are `done` may be left out."""
+        start = self._strand.start
+        assert start is not None
+        keep = np.ones(keys.shape[0], dtype=np.bool_) if done is None else ~done
+        for column, code in self._checks:
+            keep &= keys[:, column] == code
+        for one, other in start.equal:
+            keep &= keys[:, one] == keys[:, other]
+        wanted = np.flatnonzero(keep).astype(np.int32)
+        for at in range(0, wanted.size, _BUFFER):
+            origin = wanted[at : at + _BUFFER]
+            columns: dict[str, Column] = {name: keys[origin, column] for column, name in start.binds}
+            yield from self._flow(Batch(origin.size, columns, origin=origin), 0, EVER, done)
+
+    def from_nothing(self) -> Iterator[Batch]:
+        yield from self._flow(Batch(1), 0, EVER, None)
+
+    def trace(self, keys: npt.NDArray[np.int64], most: int) -> tuple[int | None, Batch]:
+        """How far one key gets: the step at which no binding is left (-1: the start), and the bindings before it.
+
+        At most `most` bindings are followed. (None, ...) means that a derivation was found.
+        """
+        start = self._strand.start
+        assert start is not None
+        met = all(keys[0, column] == code for column, code in self._checks)
+        if not met or any(keys[0, one] != keys[0, other] for one, other in start.equal):
+            return -1, Batch(0)
+        batch = Batch(1, {name: keys[:, column] for column, name in start.binds})
+        for position, step in enumerate(self._steps):
+            if isinstance(step, _Join):
+                after = next(step.run(batch, EVER, None), Batch(0))
+                after = after.take(np.arange(min(most, after.size)))
+            else:
+                after = self._one(Batch(batch.size, dict(batch.columns), dict(batch.rows)), step)
+            if not after.size:
+                return position, batch
+            if batch.size == 1:  # joins drop what no later goal asks for; a reader wants to see it
+                before = {name: column.repeat(after.size) for name, column in batch.columns.items()}
+                after.columns = {**before, **after.columns}
+            batch = after
+        return None, batch
+
+    def _flow(self, batch: Batch, at: int, tick: int, done: Done | None) -> Iterator[Batch]:
+        for position in range(at, len(self._steps)):
+            if not batch.size:
+                return
+            step = self._steps[position]
+            if isinstance(step, _Join):
+                for wider in step.run(batch, tick, done):
+                    yield from self._flow(wider, position + 1, tick, done)
+                return
+            batch = self._one(batch, step)
+        if batch.size:
+            yield batch
+
+    def _one(self, batch: Batch, step: _Absent | Let | Test) -> Batch:
+        """A step that joins nothing: the bindings that pass it."""
+        match step:
+            case _Absent():
+                return step.run(batch)
+            case Let(variable=variable, type=kind, term=term):
+                value = self._expressions.cast(self._expressions.value(term, batch), kind)
+                batch.columns[variable] = value.codes
+                return batch if value.ok is None else batch.take(value.ok)
+            case Test(goal=goal):
+                truth = self._expressions.holds(goal, batch)
+                return batch if truth.all() else batch.take(truth)
+            case other:
+                assert_never(other)
+
+    def head_columns(self, batch: Batch) -> Sequence[Column]:
+        """The head's columns for these bindings."""
+        columns: list[Column] = []
+        for source in self._head:
+            if not isinstance(source, str):
+                columns.append(np.full(batch.size, source, dtype=np.int64))
+            elif source in self._widened:
+                columns.append(float_codes(batch.columns[source].astype(np.float64)))
+            else:
+                columns.append(batch.columns[source])
+        return columns
+
+    def proofs(self, batch: Batch) -> npt.NDArray[np.int32]:
+        """For each binding the rows it used, in the order of the rule's positive atoms."""
+        out = np.empty((batch.size, len(self.rule.atoms)), dtype=np.int32)
+        for atom in range(len(self.rule.atoms)):
+            out[:, atom] = batch.rows[atom]
+        return out

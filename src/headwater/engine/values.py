@@ -1,0 +1,114 @@
+"""Values as integers: how a row of a user's data becomes a row of a matrix, and back.
+
+Ints, timestamps (microseconds) and durations stand for themselves; a bool is 0 or 1; a float is its bits,
+turned so that the order of the integers is the order of the floats; a string or a list is a symbol, a
+dense number handed out in order of arrival. Equal values have equal codes and, symbols apart, codes
+compare as the values do.
+
+A `Symbols` only grows: a number, once given, keeps its meaning for the life of the database.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.core.types import Type
+
+Codes = npt.NDArray[np.int64]
+
+SYMBOLIC = frozenset({Type.STRING, Type.ADDRESS, Type.LIST})
+_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
+
+
+class Symbols:
+    """Strings and lists by number. Lists are tuples of plain Python values."""
+
+    __slots__ = ("_numbers", "values")
+
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        self.values: list[Any] = []
+        self._numbers: dict[Any, int] = {}
+        for value in values:
+            self.number(value)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def number(self, value: Any) -> int:
+        key = value if type(value) is str else _identity(value)
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self.values)
+            self.values.append(value)
+        return found
+
+    def find(self, value: Any) -> int:
+        """The number of a value that may never have been seen (then -1)."""
+        return self._numbers.get(value if type(value) is str else _identity(value), -1)
+
+
+def _identity(value: Any) -> Any:
+    """A key under which `1`, `1.0` and `True` differ, also deep inside lists."""
+    if isinstance(value, tuple):
+        return tuple(_identity(item) for item in value)
+    if type(value) is str:
+        return value
+    return type(value).__name__, value
+
+
+def float_codes(values: npt.NDArray[np.float64]) -> Codes:
+    """Order-preserving codes; -0.0 becomes 0.0, and there is one NaN."""
+    clean = values + 0.0
+    if np.isnan(clean).any():
+        clean = np.where(np.isnan(clean), np.float64("nan"), clean)
+    bits: Codes = np.ascontiguousarray(clean).view(np.int64)
+    return bits ^ ((bits >> 63) & _SIGN)
+
+
+def code_floats(codes: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float64]:
+    wide = np.ascontiguousarray(codes, dtype=np.int64)
+    bits: npt.NDArray[np.int64] = wide ^ ((wide >> 63) & _SIGN)
+    return bits.view(np.float64)
+
+
+def code_of_float(value: float) -> int:
+    if value != value:
+        value = float("nan")
+    (bits,) = struct.unpack("<q", struct.pack("<d", value + 0.0))
+    return int(bits if bits >= 0 else bits ^ 0x7FFFFFFFFFFFFFFF)
+
+
+def encode(value: Any, kind: Type, symbols: Symbols) -> int:
+    """The code of one well-typed value."""
+    if kind in SYMBOLIC:
+        return symbols.number(value)
+    if kind is Type.FLOAT:
+        return code_of_float(float(value))
+    return int(value)
+
+
+def find_code(value: Any, kind: Type, symbols: Symbols) -> int:
+    """Like `encode`, but learns nothing: an unseen symbol is -1, which no row holds."""
+    return symbols.find(value) if kind in SYMBOLIC else encode(value, kind, symbols)
+
+
+def encode_all(values: Iterable[Any], kind: Type, symbols: Symbols) -> Codes:
+    """Codes of well-typed Python values, one by one: for facts and for results of functions."""
+    return np.fromiter((encode(value, kind, symbols) for value in values), dtype=np.int64)
+
+
+def decode(codes: npt.NDArray[np.integer[Any]], kind: Type, symbols: Symbols) -> list[Any]:
+    """Python values of a column of codes."""
+    if kind in SYMBOLIC:
+        values = symbols.values
+        return [values[code] for code in codes.tolist()]
+    if kind is Type.FLOAT:
+        return code_floats(codes).tolist()
+    if kind is Type.BOOL:
+        return [bool(code) for code in codes.tolist()]
+    return codes.tolist()

@@ -1,0 +1,1 @@
+"""Program to plan: tables, delta rules, join order and indexes."""

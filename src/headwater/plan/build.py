@@ -1,0 +1,96 @@
+"""Program to plan in one place: draft tables and rules, choose strands, put them into levels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headwater.language.tree import Assign, Atom, Negation
+from headwater.plan import strands
+from headwater.plan.model import FlatRule, Level, Plan
+from headwater.plan.tables import Draft, Drafts, draft
+from headwater.program.model import Program
+from headwater.program.strata import Stratum, strata
+from headwater.program.types import Types
+
+
+def build(program: Program, types: Types) -> Plan:
+    """The plan of a checked program whose types are known as far as data has shown them."""
+    drafts = draft(program, types)
+    depth: dict[str, int] = {}
+    for one in drafts.rules:
+        atoms = sum(isinstance(goal, Atom) for goal in one.body)
+        depth[one.table] = max(depth.get(one.table, 0), atoms)
+    tables = {name: replace(table, depth=depth.get(name, 0)) for name, table in drafts.tables.items()}
+    layers = strata(program)
+    weights = _weights(program, layers)
+    rules = tuple(
+        _flatten(number, replace(one, weights=weights[drafts.homes.get(one.table, one.table)]), drafts)
+        for number, one in enumerate(drafts.rules)
+    )
+    rules_of: dict[str, list[int]] = {}
+    for rule in rules:
+        rules_of.setdefault(rule.table, []).append(rule.id)
+    bags_of: dict[str, list[str]] = {}
+    for bag, home in drafts.homes.items():
+        bags_of.setdefault(home, []).append(bag)
+    aggregation_of = {one.table: at for at, one in enumerate(drafts.aggregations)}
+    levels: list[Level] = []
+    for stratum in layers:
+        names = [name for relation in stratum.relations for name in (relation, *bags_of.get(relation, ()))]
+        own = tuple(number for name in names for number in rules_of.get(name, ()))
+        levels.append(
+            Level(
+                tables=tuple(names),
+                rules=own,
+                aggregations=tuple(aggregation_of[name] for name in names if name in aggregation_of),
+                recursive=stratum.recursive,
+                mode=stratum.mode,
+                computes=stratum.recursive and any(_computes(drafts.rules[number]) for number in own),
+            )
+        )
+    facts = tuple(rule.id for rule in rules if tables[rule.table].base)
+    return Plan(tuple(tables.values()), rules, tuple(drafts.aggregations), tuple(levels), facts, program.rules)
+
+
+class _Weights(dict[str, int]):
+    """Expected sizes as seen from one stratum: base 0, lower strata 1, the stratum itself 2."""
+
+    def __init__(self, derived: frozenset[str], own: frozenset[str]) -> None:
+        self._derived = derived
+        super().__init__((name, 2) for name in own)
+
+    def __missing__(self, name: str) -> int:
+        return 1 if name in self._derived else 0
+
+
+def _weights(program: Program, layers: tuple[Stratum, ...]) -> dict[str, _Weights]:
+    derived = frozenset(relation.name for relation in program.relations if relation.derived)
+    weights = {relation.name: _Weights(derived, frozenset()) for relation in program.relations}
+    for stratum in layers:
+        seen = _Weights(derived, frozenset(stratum.relations))
+        weights.update((name, seen) for name in stratum.relations)
+    return weights
+
+
+def _computes(one: Draft) -> bool:
+    return any(isinstance(goal, Assign) for goal in one.body)
+
+
+def _flatten(number: int, one: Draft, drafts: Drafts) -> FlatRule:
+    table = drafts.tables[one.table]
+    wanted = [tuple(range(len(table.types)))] if not table.picks else [pick.group for pick in table.picks]
+    return FlatRule(
+        id=number,
+        origin=one.origin,
+        table=one.table,
+        head=one.head,
+        body=one.body,
+        atoms=tuple(goal.relation for goal in one.body if isinstance(goal, Atom)),
+        negated=tuple(goal.atom.relation for goal in one.body if isinstance(goal, Negation)),
+        types=one.types,
+        arrive=strands.arrive(one, number),
+        forbid=strands.forbid(one, number),
+        allow=strands.allow(one, number),
+        spontaneous=strands.spontaneous(one, number),
+        pulls=tuple(strands.pull(one, number, columns) for columns in dict.fromkeys(wanted)),
+    )

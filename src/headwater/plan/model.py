@@ -1,0 +1,191 @@
+"""The plan: what the engine runs. Values only; it knows the program's types but none of its data.
+
+A *table* stores the rows of one relation (or of one bag of bindings that an aggregate ranges over). A
+*strand* is one way through one rule: it starts from rows of one table, takes the rule's other goals in a
+chosen order, and ends in head rows. Each rule has a strand per positive atom (a row came), two per negated
+atom (a row came: what did that forbid? a row went: what does that allow?), one that starts from head
+rows or head groups (*pull*), and, if it has no positive atom, one that starts from nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from headwater.core.types import Type
+from headwater.language.tree import Comparison, Condition, Constant, Goal, Rule, Term
+from headwater.program.strata import Mode
+
+
+class Reads(Enum):
+    """Which rows of an atom a strand sees: all that are alive, or those alive before this round."""
+
+    ALL = "all"
+    OLD = "old"
+
+
+class Best(Enum):
+    MIN = "min"
+    MAX = "max"
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """Of each group only the rows with the `limit` best distinct values are kept."""
+
+    group: tuple[int, ...]
+    value: int
+    best: Best
+    limit: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One aggregate of a head: its function and the source column of its value (None: counts rows)."""
+
+    function: str
+    result: Type
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """A table whose rows are bindings pooled by an aggregation: its group columns and one value column per measure."""
+
+    table: str
+    group: tuple[int, ...]
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """`table` holds one row per group: the group's columns and measures, at the positions given."""
+
+    table: str
+    group: tuple[int, ...]
+    measures: tuple[Measure, ...]
+    positions: tuple[int, ...]
+    contributions: tuple[Contribution, ...]
+    rule: int  # the rule that a proof names
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    name: str
+    types: tuple[Type, ...]
+    columns: tuple[str, ...]
+    base: bool = False
+    picks: tuple[Pick, ...] = ()
+    depth: int = 0  # rows that a proof names, at most
+    bag: bool = False  # holds an aggregate's bindings; no relation of the program
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    name: str
+
+
+Source: TypeAlias = Var | Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """How an atom meets a row of its table.
+
+    `key` columns are known before (and looked up by index), `binds` columns give variables, `equal` pairs of
+    columns must agree, because one new variable stands in both.
+    """
+
+    table: str
+    key: tuple[tuple[int, Source], ...]
+    binds: tuple[tuple[int, str], ...]
+    equal: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    atom: int  # the position among the rule's positive atoms: the slot of its row in a proof
+    pattern: Pattern
+    reads: Reads
+    keep: tuple[str, ...]  # variables that later steps ask for
+    any: bool = False  # one match is as good as all
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    variable: str
+    type: Type
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    goal: Comparison | Condition
+
+
+Step: TypeAlias = Join | Absent | Let | Test
+
+
+@dataclass(frozen=True, slots=True)
+class Strand:
+    """`start` binds the first variables: from rows of a table, from the columns of a key, or from nothing."""
+
+    rule: int
+    start: Pattern | None
+    atom: int | None  # the slot of the starting row in a proof, for a positive atom
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pull:
+    """A strand that starts from values of some head columns and finds derivations of such rows."""
+
+    columns: tuple[int, ...]
+    strand: Strand
+
+
+@dataclass(frozen=True, slots=True)
+class FlatRule:
+    """A rule as the engine sees it: one head table, atoms in text order, and the strands through it."""
+
+    id: int
+    origin: int  # index of the rule in the program
+    table: str
+    head: tuple[Source, ...]
+    body: tuple[Goal, ...]
+    atoms: tuple[str, ...]  # tables of the positive atoms: the slots of a proof
+    negated: tuple[str, ...]
+    types: dict[str, Type]
+    arrive: tuple[Strand, ...]  # a row of a positive atom came
+    forbid: tuple[Strand, ...]  # a row of a negated atom came
+    allow: tuple[Strand, ...]  # a row of a negated atom went
+    spontaneous: Strand | None
+    pulls: tuple[Pull, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One stratum: tables, flat rules by id, aggregations by index."""
+
+    tables: tuple[str, ...]
+    rules: tuple[int, ...]
+    aggregations: tuple[int, ...]
+    recursive: bool
+    mode: Mode
+    computes: bool  # values are built around the recursion: it may never end
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    tables: tuple[Table, ...]
+    rules: tuple[FlatRule, ...]
+    aggregations: tuple[Aggregation, ...]
+    levels: tuple[Level, ...]
+    facts: tuple[int, ...]  # rules that put facts into base tables
+    program_rules: tuple[Rule, ...]

@@ -1,0 +1,238 @@
+"""Strands: the ways through a rule, with the order of its goals chosen.
+
+The order is greedy: whatever can be tested or computed is done at once; among the atoms left, the one with
+the largest share of known columns comes next, a fully known one first of all; at a tie, base tables come before
+derived ones and the rule's own recursion last, because a view is mostly larger than what it is made from. A join
+that gives nothing anyone asks for later need only find one match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from headwater.core.types import Type
+from headwater.language.tree import (
+    Assign,
+    Atom,
+    Binary,
+    Call,
+    Comparison,
+    Condition,
+    Constant,
+    ListTerm,
+    Negation,
+    Term,
+    Variable,
+    Wildcard,
+)
+from headwater.plan.model import Absent, Join, Let, Pattern, Pull, Reads, Source, Step, Strand, Test, Var
+from headwater.plan.tables import Draft
+
+
+def variables(term: Term) -> set[str]:
+    """Names of the variables in a term."""
+    found: set[str] = set()
+    pending: list[Term] = [term]
+    while pending:
+        match pending.pop():
+            case Variable(name=name):
+                found.add(name)
+            case Wildcard() | Constant():
+                pass
+            case ListTerm(items=items, tail=tail):
+                pending.extend(items)
+                if tail is not None:
+                    pending.append(tail)
+            case Call(args=args):
+                pending.extend(args)
+            case Binary(left=left, right=right):
+                pending.extend((left, right))
+            case other:
+                assert_never(other)
+    return found
+
+
+def pattern(table: str, args: Sequence[Term], bound: Iterable[str]) -> Pattern:
+    """How an atom's arguments meet a row when `bound` variables are known."""
+    known = set(bound)
+    key: list[tuple[int, Source]] = []
+    binds: list[tuple[int, str]] = []
+    equal: list[tuple[int, int]] = []
+    first: dict[str, int] = {}
+    for column, arg in enumerate(args):
+        match arg:
+            case Variable(name=name) if name in known:
+                key.append((column, Var(name)))
+            case Variable(name=name) if name in first:
+                equal.append((first[name], column))
+            case Variable(name=name):
+                first[name] = column
+                binds.append((column, name))
+            case Constant():
+                key.append((column, arg))
+            case Wildcard():
+                pass
+            case _:
+                raise AssertionError(f"a checked atom has no argument {arg!r}")
+    return Pattern(table, tuple(key), tuple(binds), tuple(equal))
+
+
+class _Goals:
+    """The goals of one rule that a strand has still to take."""
+
+    def __init__(self, draft: Draft, bound: set[str], reads: dict[int, Reads]) -> None:
+        self.bound = bound
+        self.reads = reads
+        self.types = draft.types
+        self.weights = draft.weights
+        self.atoms: dict[int, Atom] = {}
+        self.others: list[Assign | Comparison | Condition | Negation] = []
+        for goal in draft.body:
+            if isinstance(goal, Atom):
+                self.atoms[len(self.atoms)] = goal
+            else:
+                self.others.append(goal)
+
+    def take_ready(self) -> Iterable[Step]:
+        progress = True
+        while progress:
+            progress = False
+            for goal in list(self.others):
+                step = self._ready(goal)
+                if step is not None:
+                    self.others.remove(goal)
+                    progress = True
+                    yield step
+
+    def _ready(self, goal: Assign | Comparison | Condition | Negation) -> Step | None:
+        match goal:
+            case Assign(variable=variable, term=term):
+                if not variables(term) <= self.bound:
+                    return None
+                if variable.name in self.bound:
+                    return Test(Comparison("=", variable, term, span=goal.span))
+                self.bound.add(variable.name)
+                return Let(variable.name, self.types[variable.name], term)
+            case Comparison(left=left, right=right):
+                return Test(goal) if variables(left) | variables(right) <= self.bound else None
+            case Condition(call=call):
+                return Test(goal) if variables(call) <= self.bound else None
+            case Negation(atom=atom):
+                names = {arg.name for arg in atom.args if isinstance(arg, Variable)}
+                return Absent(pattern(atom.relation, atom.args, self.bound)) if names <= self.bound else None
+            case other:
+                assert_never(other)
+
+    def next_atom(self) -> tuple[int, Atom]:
+        def rank(item: tuple[int, Atom]) -> tuple[bool, float, int, int]:
+            slot, atom = item
+            known = sum(
+                isinstance(arg, Constant) or (isinstance(arg, Variable) and arg.name in self.bound) for arg in atom.args
+            )
+            share = known / len(atom.args) if atom.args else 1.0
+            return share < 1.0, -share, self.weights[atom.relation], slot
+
+        slot, atom = min(self.atoms.items(), key=rank)
+        del self.atoms[slot]
+        return slot, atom
+
+
+def _finish(draft: Draft, rule: int, start: Pattern | None, atom: int | None, goals: _Goals) -> Strand:
+    steps: list[Step] = list(goals.take_ready())
+    while goals.atoms:
+        slot, body_atom = goals.next_atom()
+        meet = pattern(body_atom.relation, body_atom.args, goals.bound)
+        goals.bound.update(name for _, name in meet.binds)
+        steps.append(Join(slot, meet, goals.reads[slot], ()))
+        steps.extend(goals.take_ready())
+    assert not goals.others, "a safe rule leaves no goal behind"
+    return Strand(rule, start, atom, _keep_needed(steps, {one.name for one in draft.head if isinstance(one, Var)}))
+
+
+def _keep_needed(steps: list[Step], needed: set[str]) -> tuple[Step, ...]:
+    """Tell each join which variables to carry on: those that a later step or the head asks for."""
+    out: list[Step] = []
+    for step in reversed(steps):
+        match step:
+            case Join(atom=atom, pattern=meet, reads=reads):
+                given = {name for _, name in meet.binds}
+                out.append(Join(atom, meet, reads, tuple(sorted(needed)), any=not (given & needed) and not meet.equal))
+                needed = (needed - given) | _names(meet.key)
+            case Absent(pattern=meet):
+                out.append(step)
+                needed = needed | _names(meet.key)
+            case Let(variable=variable, term=term):
+                out.append(step)
+                needed = (needed - {variable}) | variables(term)
+            case Test(goal=Comparison(left=left, right=right)):
+                out.append(step)
+                needed = needed | variables(left) | variables(right)
+            case Test(goal=Condition(call=call)):
+                out.append(step)
+                needed = needed | variables(call)
+            case other:
+                raise AssertionError(other)
+    return tuple(reversed(out))
+
+
+def _names(key: tuple[tuple[int, Source], ...]) -> set[str]:
+    return {source.name for _, source in key if isinstance(source, Var)}
+
+
+def _everything(draft: Draft) -> dict[int, Reads]:
+    return dict.fromkeys(range(sum(isinstance(goal, Atom) for goal in draft.body)), Reads.ALL)
+
+
+def arrive(draft: Draft, rule: int) -> tuple[Strand, ...]:
+    """One strand per positive atom: atoms before it read all rows, atoms after it the old ones."""
+    atoms = [goal for goal in draft.body if isinstance(goal, Atom)]
+    strands = []
+    for slot, atom in enumerate(atoms):
+        start = pattern(atom.relation, atom.args, ())
+        reads = {other: Reads.ALL if other < slot else Reads.OLD for other in range(len(atoms))}
+        goals = _Goals(draft, {name for _, name in start.binds}, reads)
+        del goals.atoms[slot]
+        strands.append(_finish(draft, rule, start, slot, goals))
+    return tuple(strands)
+
+
+def forbid(draft: Draft, rule: int) -> tuple[Strand, ...]:
+    """A row of a negated atom came: the derivations that held while it was absent."""
+    return tuple(_from_negated(draft, rule, goal, still_absent=False) for goal in _negations(draft))
+
+
+def allow(draft: Draft, rule: int) -> tuple[Strand, ...]:
+    """A row of a negated atom went: the derivations that hold if no row matches now."""
+    return tuple(_from_negated(draft, rule, goal, still_absent=True) for goal in _negations(draft))
+
+
+def _negations(draft: Draft) -> list[Negation]:
+    return [goal for goal in draft.body if isinstance(goal, Negation)]
+
+
+def _from_negated(draft: Draft, rule: int, goal: Negation, *, still_absent: bool) -> Strand:
+    start = pattern(goal.atom.relation, goal.atom.args, ())
+    goals = _Goals(draft, {name for _, name in start.binds}, _everything(draft))
+    if not still_absent:
+        goals.others.remove(goal)
+    return _finish(draft, rule, start, None, goals)
+
+
+def spontaneous(draft: Draft, rule: int) -> Strand | None:
+    """The strand of a rule without positive atoms: it starts from nothing."""
+    if any(isinstance(goal, Atom) for goal in draft.body):
+        return None
+    return _finish(draft, rule, None, None, _Goals(draft, set(), {}))
+
+
+def pull(draft: Draft, rule: int, columns: tuple[int, ...]) -> Pull:
+    """From values of some head columns to derivations of such rows. The start's columns count within `columns`."""
+    args = [_term(draft.head[column], draft.types) for column in columns]
+    start = pattern(draft.table, args, ())
+    goals = _Goals(draft, {name for _, name in start.binds}, _everything(draft))
+    return Pull(columns, _finish(draft, rule, start, None, goals))
+
+
+def _term(source: Source, types: dict[str, Type]) -> Term:
+    return Variable(source.name) if isinstance(source, Var) else source

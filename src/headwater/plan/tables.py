@@ -1,0 +1,223 @@
+"""Relations to tables, and rules to rules without aggregates.
+
+An aggregate that keeps rows of its body's values (min, max, mmin, mmax, top) becomes a plain rule into a
+table with a pick. Any other ranges over a *bag*: a table of the distinct bindings of the body's named
+variables, one per rule, so that sets are enough everywhere; where the body is one atom that names all its
+columns, that atom's table is the bag. `mcount` and `msum` of (K, N) have one bag for all rules of the head,
+which keeps the largest N per group and K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from headwater.core.types import Type
+from headwater.language.tree import Aggregate, Atom, Constant, Goal, Rule, Variable
+from headwater.plan.model import Aggregation, Best, Contribution, Measure, Pick, Source, Table, Var
+from headwater.program.model import Program, Relation
+from headwater.program.types import Types
+
+PICKS = {"min": Best.MIN, "mmin": Best.MIN, "max": Best.MAX, "mmax": Best.MAX, "top": Best.MIN}
+SUMS_OF_LARGEST = frozenset({"mcount", "msum"})
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A rule without aggregates whose strands are not chosen yet."""
+
+    origin: int
+    table: str
+    head: tuple[Source, ...]
+    body: tuple[Goal, ...]
+    types: dict[str, Type]
+    weights: Mapping[str, int] = field(default_factory=dict)  # tables by expected size, for the join order
+
+
+@dataclass(slots=True)
+class Drafts:
+    tables: dict[str, Table]
+    rules: list[Draft]
+    aggregations: list[Aggregation]
+    homes: dict[str, str]  # bag -> the relation whose stratum it belongs to
+
+
+def known(kind: Type | None) -> Type:
+    """The type to store a column under: one that no data has shown yet holds no rows, so any will do."""
+    return Type.STRING if kind is None else kind
+
+
+def draft(program: Program, types: Types) -> Drafts:
+    drafts = Drafts({}, [], [], {})
+    rules_of: dict[str, list[int]] = {}
+    for number, rule in enumerate(program.rules):
+        rules_of.setdefault(rule.head.relation, []).append(number)
+    for relation in program.relations:
+        columns = tuple(column.name for column in relation.columns)
+        kinds = tuple(known(kind) for kind in types.columns[relation.name])
+        picks = tuple(Pick(one.group, one.value, Best(one.best)) for one in relation.selections)
+        drafts.tables[relation.name] = Table(relation.name, kinds, columns, base=not relation.derived, picks=picks)
+    for relation in program.relations:
+        numbers = rules_of.get(relation.name, [])
+        positions = sorted({at for number in numbers for at in aggregate_positions(program.rules[number])})
+        if not positions:
+            for number in numbers:
+                rule = program.rules[number]
+                head = tuple(_source(arg) for arg in rule.head.args)
+                drafts.rules.append(Draft(number, relation.name, head, rule.body, _known_types(types, number)))
+        else:
+            _draft_aggregate(drafts, program, types, relation, numbers, positions)
+    return drafts
+
+
+def aggregate_positions(rule: Rule) -> Iterator[int]:
+    return (at for at, arg in enumerate(rule.head.args) if isinstance(arg, Aggregate))
+
+
+def _known_types(types: Types, number: int) -> dict[str, Type]:
+    return {name: known(kind) for name, kind in types.variables[number].items()}
+
+
+def _source(arg: object) -> Source:
+    match arg:
+        case Variable(name=name):
+            return Var(name)
+        case Constant():
+            return arg
+    raise AssertionError(f"a checked head has no {arg!r}")
+
+
+def _draft_aggregate(
+    drafts: Drafts, program: Program, types: Types, relation: Relation, numbers: list[int], positions: list[int]
+) -> None:
+    shapes = [arg for number in numbers for arg in program.rules[number].head.args if isinstance(arg, Aggregate)]
+    functions = {shape.function for shape in shapes}
+    if len(positions) == 1 and functions <= PICKS.keys():
+        _draft_pick(drafts, program, types, relation, numbers, positions[0], shapes[0])
+        return
+    group = tuple(at for at in range(relation.arity) if at not in positions)
+    contributions: list[Contribution] = []
+    measures: dict[int, Measure] = {}
+    for number in numbers:
+        rule, kinds = program.rules[number], _known_types(types, number)
+        if functions & SUMS_OF_LARGEST and next(aggregate_positions(rule), None) is not None:
+            bag = _largest_bag(drafts, relation, rule, number, kinds, group, positions[0])
+        else:
+            bag = _bindings_bag(drafts, relation, rule, number, kinds, group, positions)
+        if bag not in contributions:
+            contributions.append(bag)
+        for at, value in zip(positions, bag.values, strict=True):
+            arg = rule.head.args[at]
+            if isinstance(arg, Aggregate):
+                function = "sum" if arg.function in SUMS_OF_LARGEST else arg.function
+                result = drafts.tables[relation.name].types[at]
+                measures[at] = Measure(function, result, drafts.tables[bag.table].types[value])
+    drafts.aggregations.append(
+        Aggregation(
+            relation.name,
+            group,
+            tuple(measures[at] for at in positions),
+            tuple(positions),
+            tuple(contributions),
+            next(number for number in numbers if any(True for _ in aggregate_positions(program.rules[number]))),
+        )
+    )
+
+
+def _draft_pick(
+    drafts: Drafts, program: Program, types: Types, relation: Relation, numbers: list[int], at: int, shape: Aggregate
+) -> None:
+    group = tuple(column for column in range(relation.arity) if column != at)
+    pick = Pick(group, at, PICKS[shape.function], shape.limit or 1)
+    table = drafts.tables[relation.name]
+    drafts.tables[relation.name] = Table(table.name, table.types, table.columns, picks=(pick,))
+    for number in numbers:
+        rule = program.rules[number]
+        head = tuple(_source(arg.args[0] if isinstance(arg, Aggregate) else arg) for arg in rule.head.args)
+        drafts.rules.append(Draft(number, relation.name, head, rule.body, _known_types(types, number)))
+
+
+def _bag(
+    drafts: Drafts, relation: Relation, name: str, sources: list[Source], kinds: list[Type], picks: tuple[Pick, ...]
+) -> None:
+    columns = tuple(source.name if isinstance(source, Var) else f"c{at}" for at, source in enumerate(sources))
+    drafts.tables[name] = Table(name, tuple(kinds), columns, picks=picks, bag=True)
+    drafts.homes[name] = relation.name
+
+
+def _kind(source: Source, kinds: dict[str, Type]) -> Type:
+    return kinds[source.name] if isinstance(source, Var) else source.type
+
+
+def _largest_bag(
+    drafts: Drafts, relation: Relation, rule: Rule, number: int, kinds: dict[str, Type], group: tuple[int, ...], at: int
+) -> Contribution:
+    name = f"{relation.name}'largest"
+    shape = rule.head.args[at]
+    assert isinstance(shape, Aggregate)
+    sources = [_source(rule.head.args[column]) for column in group] + [_source(arg) for arg in shape.args]
+    if name not in drafts.tables:
+        table = drafts.tables[relation.name]
+        types = [table.types[column] for column in group]
+        types += [_kind(sources[-2], kinds), table.types[at]]
+        keys = tuple(range(len(sources) - 1))
+        _bag(drafts, relation, name, sources, types, (Pick(keys, len(sources) - 1, Best.MAX),))
+    drafts.rules.append(Draft(number, name, tuple(sources), rule.body, kinds))
+    return Contribution(name, tuple(range(len(group))), (len(sources) - 1,))
+
+
+def _bindings_bag(
+    drafts: Drafts,
+    relation: Relation,
+    rule: Rule,
+    number: int,
+    kinds: dict[str, Type],
+    group: tuple[int, ...],
+    positions: list[int],
+) -> Contribution:
+    sources = [_source(rule.head.args[column]) for column in group]
+    values: list[Source] = []
+    for at in positions:
+        arg = rule.head.args[at]
+        values.append(_source(arg.args[0] if isinstance(arg, Aggregate) else arg))
+    stored = drafts.tables[relation.name].types
+    plain = _atom_as_bag(rule.body, sources, values)
+    if plain is not None:
+        own = drafts.tables[plain.table].types
+        if all(own[column] is stored[at] for column, at in zip(plain.group, group, strict=True)):
+            return plain
+    sources += [value for value in values if value not in sources]
+    for name in named_variables(rule.body):
+        if Var(name) not in sources:
+            sources.append(Var(name))
+    bag = f"{relation.name}'bag{number}"
+    types = [stored[at] for at in group] + [_kind(source, kinds) for source in sources[len(group) :]]
+    _bag(drafts, relation, bag, sources, types, ())
+    drafts.rules.append(Draft(number, bag, tuple(sources), rule.body, kinds))
+    return Contribution(bag, tuple(range(len(group))), tuple(sources.index(value) for value in values))
+
+
+def named_variables(body: tuple[Goal, ...]) -> list[str]:
+    """Variables that positive atoms bind, in order: what tells two bindings apart.
+
+    Assigned variables are functions of these and tell nothing more.
+    """
+    names: dict[str, None] = {}
+    for goal in body:
+        if isinstance(goal, Atom):
+            names.update((arg.name, None) for arg in goal.args if isinstance(arg, Variable))
+    return list(names)
+
+
+def _atom_as_bag(body: tuple[Goal, ...], group: list[Source], values: list[Source]) -> Contribution | None:
+    """The one atom of a body as its own bag, if its rows are the bindings one to one."""
+    if len(body) != 1 or not isinstance(body[0], Atom):
+        return None
+    names = [arg.name for arg in body[0].args if isinstance(arg, Variable)]
+    if len(names) != len(body[0].args) or len(set(names)) != len(names):
+        return None
+    wanted = [source.name for source in (*group, *values) if isinstance(source, Var)]
+    if len(wanted) != len(group) + len(values):
+        return None
+    columns = [names.index(name) for name in wanted]
+    return Contribution(body[0].relation, tuple(columns[: len(group)]), tuple(columns[len(group) :]))

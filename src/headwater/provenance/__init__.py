@@ -1,0 +1,1 @@
+"""Why a row is there, and why another is not."""

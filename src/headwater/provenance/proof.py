@@ -1,0 +1,139 @@
+"""A proof: why a row is there, down to base facts.
+
+A proof is read from the witness stored with each row; nothing is searched and nothing is run again. Nodes are
+shared: where two steps rest on the same row, they hold the same node, and the printed tree shows its proof once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+Fact = tuple[str, tuple[Any, ...]]
+_SHOWN_CHILDREN = 20
+
+
+class Reason(Enum):
+    FACT = "fact"  # a base row
+    STATED = "stated"  # a fact of the program
+    RULE = "rule"
+    AGGREGATE = "aggregate"
+    BINDING = "binding"  # one binding that an aggregate ranges over
+    ABSENT = "absent"  # a negated goal: no row matched
+
+
+@dataclass(eq=False, slots=True)
+class Proof:
+    """One row with the reason why it holds; `rule` is the label or text of the rule, where there is one."""
+
+    relation: str
+    row: tuple[Any, ...]
+    reason: Reason
+    rule: str | None = None
+    children: list[Proof] = field(default_factory=list)
+    text: str = ""
+
+    @property
+    def facts(self) -> list[Fact]:
+        """The base facts (and facts of the program) that the row rests on, each once, in order of appearance."""
+        return [(node.relation, node.row) for node in self.nodes() if node.reason in (Reason.FACT, Reason.STATED)]
+
+    def nodes(self) -> Iterator[Proof]:
+        """Every node once, parents before children."""
+        seen: set[int] = set()
+        pending = [self]
+        while pending:
+            node = pending.pop()
+            if id(node) not in seen:
+                seen.add(id(node))
+                yield node
+                pending.extend(reversed(node.children))
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        seen: set[int] = set()
+        pending: list[tuple[Proof, str, str]] = [(self, "", "")]
+        while pending:
+            node, lead, below = pending.pop()
+            again = bool(node.children) and id(node) in seen
+            yield f"{lead}{node._line()}" + ("  (proved above)" if again else "")
+            if again:
+                continue
+            seen.add(id(node))
+            shown = node.children[:_SHOWN_CHILDREN]
+            more = len(node.children) - len(shown)
+            entries = []
+            for at, child in enumerate(shown):
+                last = at == len(shown) - 1 and not more
+                entries.append((child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  ")))
+            if more:
+                rest = Proof("", (), Reason.BINDING, text=f"... and {more:,} more")
+                entries.append((rest, below + "└─ ", below + "   "))
+            pending.extend(reversed(entries))
+
+    def _line(self) -> str:
+        match self.reason:
+            case Reason.FACT:
+                return self.text
+            case Reason.STATED:
+                return f"{self.text}  [fact of the program]"
+            case Reason.ABSENT:
+                return f"no row matched {self.text}"
+            case Reason.BINDING:
+                return self.text
+            case Reason.RULE | Reason.AGGREGATE:
+                return f"{self.text}  [{self.rule}]"
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """The proof as a list of nodes that name their children by number; the first is the row asked about."""
+        nodes = list(self.nodes())
+        number = {id(node): at for at, node in enumerate(nodes)}
+        return json.dumps(
+            [
+                {
+                    "id": at,
+                    "relation": node.relation,
+                    "row": node.row,
+                    "reason": node.reason.value,
+                    "rule": node.rule,
+                    "text": node.text,
+                    "children": [number[id(child)] for child in node.children],
+                }
+                for at, node in enumerate(nodes)
+            ],
+            indent=indent,
+            default=str,
+            ensure_ascii=False,
+        )
+
+    def to_dot(self) -> str:
+        """The proof as a Graphviz digraph."""
+        lines = ["digraph proof {", "  rankdir=TB;", "  node [shape=box];"]
+        number = {id(node): at for at, node in enumerate(self.nodes())}
+        for node in self.nodes():
+            at = number[id(node)]
+            shape = ", style=filled, fillcolor=lightgrey" if node.reason in (Reason.FACT, Reason.STATED) else ""
+            lines.append(f"  n{at} [label={json.dumps(node._line(), ensure_ascii=False)}{shape}];")
+            lines += [f"  n{at} -> n{number[id(child)]};" for child in node.children]
+        return "\n".join([*lines, "}"])
+
+    def to_mermaid(self) -> str:
+        """The proof as a Mermaid flowchart."""
+        lines = ["flowchart TD"]
+        number = {id(node): at for at, node in enumerate(self.nodes())}
+        for node in self.nodes():
+            at = number[id(node)]
+            lines.append(f'  n{at}["{_escaped(node._line())}"]')
+            lines += [f"  n{at} --> n{number[id(child)]}" for child in node.children]
+        return "\n".join(lines)
+
+
+def _escaped(text: str) -> str:
+    return "".join(
+        character if character.isalnum() or character in " _-.,:=" else f"#{ord(character)};" for character in text
+    )

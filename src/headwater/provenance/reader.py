@@ -1,0 +1,222 @@
+"""Reads proofs and absences off a shard: witnesses down to base rows, and rules that lead nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from headwater.core.types import Type
+from headwater.engine.batch import Batch
+from headwater.engine.columns import to_values
+from headwater.engine.expressions import Expressions
+from headwater.engine.selection import rows_with
+from headwater.engine.shard import BASE, Shard
+from headwater.engine.store import Store
+from headwater.engine.strand import Runner
+from headwater.engine.values import Codes, decode
+from headwater.language.printer import print_goal, print_rule, print_term
+from headwater.language.tree import Assign, Atom, Negation, Variable
+from headwater.plan.model import Absent, FlatRule, Join, Let, Step, Test
+from headwater.provenance.proof import Proof, Reason
+
+_NEAREST = 3
+_TRACED = 10_000
+
+
+class Reader:
+    def __init__(self, shard: Shard) -> None:
+        self._shard = shard
+
+    # Why
+
+    def proof(self, table: str, row: int) -> Proof:
+        """The proof of a stored row."""
+        store = self._shard.stores[table]
+        made: dict[tuple[str, int], Proof] = {}
+        pending = [(store, row)]
+        root = self._node(store, row, made)
+        while pending:
+            store, row = pending.pop()
+            node = made[store.name, row]
+            for parent, at in self._parents(store, row):
+                known = (parent.name, at) in made
+                node.children.append(self._node(parent, at, made))
+                if not known:
+                    pending.append((parent, at))
+            node.children.extend(self._absences(store, row))
+        return root
+
+    def _node(self, store: Store, row: int, made: dict[tuple[str, int], Proof]) -> Proof:
+        found = made.get((store.name, row))
+        if found is None:
+            values = self._values(store, row)
+            rule = int(store.rules[row])
+            if store.table.bag:
+                text = ", ".join(
+                    f"{name} = {_shown(value)}" for name, value in zip(store.table.columns, values, strict=True)
+                )
+                found = Proof(store.name.partition("'")[0], values, Reason.BINDING, text=f"for {text}")
+            elif rule == BASE:
+                found = Proof(store.name, values, Reason.FACT, text=_atom(store.name, values))
+            elif rule < BASE:
+                origin = self._shard.plan.aggregations[-2 - rule].rule
+                found = Proof(store.name, values, Reason.AGGREGATE, self._label(origin), text=_atom(store.name, values))
+            else:
+                flat = self._shard.plan.rules[rule]
+                reason = Reason.RULE if flat.body else Reason.STATED
+                found = Proof(store.name, values, reason, self._label(flat.origin), text=_atom(store.name, values))
+            made[store.name, row] = found
+        return found
+
+    def _label(self, origin: int) -> str:
+        rule = self._shard.plan.program_rules[origin]
+        return rule.label or print_rule(rule)
+
+    def _values(self, store: Store, row: int) -> tuple[Any, ...]:
+        symbols = self._shard.symbols
+        codes = store.data[row : row + 1]
+        return tuple(to_values(codes[:, at], kind, symbols)[0] for at, kind in enumerate(store.table.types))
+
+    def _parents(self, store: Store, row: int) -> Iterator[tuple[Store, int]]:
+        rule = int(store.rules[row])
+        if rule >= 0:
+            for position, table in enumerate(self._shard.plan.rules[rule].atoms):
+                yield self._shard.stores[table], int(store.proof[row, position])
+        elif rule < BASE:
+            plan = self._shard.plan.aggregations[-2 - rule]
+            key = store.data[row : row + 1, list(plan.group)].astype(np.int64)
+            for one in plan.contributions:
+                source = self._shard.stores[one.table]
+                for at in np.sort(rows_with(source.index(one.group), key, source)[1]).tolist():
+                    yield source, at
+
+    def _absences(self, store: Store, row: int) -> Iterator[Proof]:
+        rule = int(store.rules[row])
+        if rule < 0 or not self._shard.plan.rules[rule].negated:
+            return
+        flat = self._shard.plan.rules[rule]
+        batch = self._bindings(flat, store, row)
+        for goal in flat.body:
+            if isinstance(goal, Negation):
+                shown = [self._argument(arg, flat, batch) for arg in goal.atom.args]
+                yield Proof(goal.atom.relation, (), Reason.ABSENT, text=f"{goal.atom.relation}({', '.join(shown)})")
+
+    def _argument(self, arg: Any, flat: FlatRule, batch: Batch) -> str:
+        if isinstance(arg, Variable) and arg.name in batch.columns:
+            return _shown(self._value(batch, arg.name, flat.types[arg.name]))
+        return print_term(arg)
+
+    def _value(self, batch: Batch, name: str, kind: Type) -> Any:
+        return decode(batch.columns[name][:1], kind, self._shard.symbols)[0]
+
+    def _bindings(self, flat: FlatRule, store: Store, row: int) -> Batch:
+        """The variables of a rule under the derivation that a row's witness names."""
+        batch = Batch(1)
+        atoms = [goal for goal in flat.body if isinstance(goal, Atom)]
+        for position, atom in enumerate(atoms):
+            parent = self._shard.stores[atom.relation]
+            used = int(store.proof[row, position])
+            for column, arg in enumerate(atom.args):
+                if isinstance(arg, Variable):
+                    batch.columns[arg.name] = parent.data[used : used + 1, column].astype(np.int64)
+        expressions = Expressions(flat.types, self._shard.symbols)
+        for goal in flat.body:
+            if isinstance(goal, Assign):
+                value = expressions.cast(expressions.value(goal.term, batch), flat.types[goal.variable.name])
+                batch.columns[goal.variable.name] = value.codes
+        return batch
+
+    # Why not
+
+    def attempts(self, table: str, key: Codes) -> list[Attempt]:
+        """For each rule that could have derived a row, the first goal that fails and the bindings that came closest."""
+        found: list[Attempt] = []
+        for flat in self._shard.plan.rules:
+            if flat.table != table:
+                continue
+            text = print_rule(self._shard.plan.program_rules[flat.origin])
+            pull = next((one for one in flat.pulls if len(one.columns) == key.shape[1]), flat.pulls[0])
+            types = self._shard.stores[table].table.types
+            runner = Runner(pull.strand, flat, self._shard.context, [types[column] for column in pull.columns])
+            at, batch = runner.trace(key[:, list(pull.columns)], _TRACED)
+            if at is None:
+                found.append(Attempt(text, None, []))
+            elif at < 0:
+                found.append(Attempt(text, "the rule's head does not match the row", []))
+            else:
+                goal = self._goal(pull.strand.steps[at], flat)
+                found.append(Attempt(text, goal, list(self._nearest(batch, flat))))
+        return found
+
+    def _goal(self, step: Step, flat: FlatRule) -> str:
+        match step:
+            case Join(atom=atom):
+                return print_goal([goal for goal in flat.body if isinstance(goal, Atom)][atom])
+            case Absent(pattern=pattern):
+                for goal in flat.body:
+                    if isinstance(goal, Negation) and goal.atom.relation == pattern.table:
+                        return print_goal(goal)
+                raise AssertionError("an absence stems from a negated goal")
+            case Let(variable=variable, term=term):
+                return f"{variable} = {print_term(term)}"
+            case Test(goal=goal):
+                return print_goal(goal)
+
+    def _nearest(self, batch: Batch, flat: FlatRule) -> Iterator[dict[str, Any]]:
+        names = [name for name in batch.columns if "'" not in name]
+        columns = [decode(batch.columns[name][:_NEAREST], flat.types[name], self._shard.symbols) for name in names]
+        for at in range(min(_NEAREST, batch.size) if names else 0):
+            yield {name: column[at] for name, column in zip(names, columns, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One rule that did not derive the row: its text, the goal that failed, and bindings that got that far."""
+
+    rule: str
+    failed: str | None
+    nearest: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """Why a row is not there."""
+
+    relation: str
+    row: tuple[Any, ...]
+    attempts: list[Attempt]
+    note: str | None = None
+
+    def __str__(self) -> str:
+        lines = [f"{_atom(self.relation, self.row)} is not there"]
+        if self.note:
+            lines.append(f"  {self.note}")
+        for attempt in self.attempts:
+            lines.append(f"  {attempt.rule}")
+            if attempt.failed is None:
+                lines.append("    holds, but a better row of the same group is kept")
+            else:
+                lines.append(f"    fails at: {attempt.failed}")
+            lines.extend(f"    with {_binding(one)}" for one in attempt.nearest)
+        return "\n".join(lines)
+
+
+def _binding(one: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {_shown(value)}" for name, value in one.items())
+
+
+def _atom(relation: str, values: tuple[Any, ...]) -> str:
+    return f"{relation}({', '.join(map(_shown, values))})"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str) and value.isidentifier() and value[0].islower():
+        return value
+    return f'"{value}"' if isinstance(value, str) else str(value)
