@@ -1,0 +1,100 @@
+"""`headwater check`: does a program make sense?"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from headwater.cli.report import as_json, exit_status, show
+from headwater.core.errors import ProgramError
+from headwater.language.datalog import parse_file
+from headwater.program.check import check as check_tree
+from headwater.program.model import Program
+from headwater.program.strata import strata
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    file: str
+    result: Program | ProgramError
+
+    @property
+    def status(self) -> int:
+        return exit_status(self.result) if isinstance(self.result, ProgramError) else 0
+
+
+def check(
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Programs to check.", show_default=False)],
+    output: Annotated[Format, typer.Option("--format", help="Text for people, JSON for editors.")] = Format.TEXT,
+) -> None:
+    """Parse programs and check names, types, safety, strata, network rules and termination.
+
+    Exit status: 0 if every file is right (warnings or not), 1 if one has errors, 2 if one cannot be read.
+
+    Examples:
+
+        headwater check paths.dl
+
+        headwater check --format json examples/*.dl
+    """
+    outcomes = [_outcome(file) for file in files]
+    if output is Format.JSON:
+        typer.echo(json.dumps([_as_json(outcome) for outcome in outcomes], indent=2, ensure_ascii=False))
+    else:
+        for outcome in outcomes:
+            _print(outcome)
+    raise typer.Exit(max(outcome.status for outcome in outcomes))
+
+
+def _outcome(file: str) -> _Outcome:
+    try:
+        return _Outcome(file, check_tree(parse_file(file)))
+    except ProgramError as error:
+        return _Outcome(file, error)
+
+
+def _print(outcome: _Outcome) -> None:
+    if isinstance(outcome.result, ProgramError):
+        show(outcome.result.diagnostics)
+        count = len(outcome.result.diagnostics)
+        typer.echo(f"{outcome.file}: {_counted(count, 'error')}", err=True)
+        return
+    program = outcome.result
+    show(program.warnings)
+    counts = [
+        _counted(len(program.relations), "relation"),
+        _counted(len(program.rules), "rule"),
+        _counted(len(strata(program)), "stratum", "strata"),
+    ]
+    if program.warnings:
+        counts.append(_counted(len(program.warnings), "warning"))
+    typer.echo(f"{outcome.file}: ok ({', '.join(counts)})")
+
+
+def _counted(count: int, one: str, many: str | None = None) -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def _as_json(outcome: _Outcome) -> dict[str, Any]:
+    if isinstance(outcome.result, ProgramError):
+        findings = [as_json(each) for each in outcome.result.diagnostics]
+        return {"file": outcome.file, "ok": False, "diagnostics": findings}
+    program = outcome.result
+    return {
+        "file": outcome.file,
+        "ok": True,
+        "relations": len(program.relations),
+        "rules": len(program.rules),
+        "strata": len(strata(program)),
+        "outputs": list(program.outputs),
+        "diagnostics": [as_json(each) for each in program.warnings],
+    }

@@ -1,0 +1,74 @@
+"""`headwater plan`: what a program becomes, stage by stage."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headwater.cli.report import exit_status, show
+from headwater.core.errors import ProgramError
+from headwater.pipeline import STAGES, compile_file
+from headwater.program.nearest import nearest
+from headwater.rewrite.rules import NETWORK_RULES, RULES, trace
+
+
+def _is_stage(stage: str) -> str:
+    if stage not in STAGES:
+        raise typer.BadParameter(f"{stage!r} is not one of {', '.join(STAGES)}")
+    return stage
+
+
+def _are_rewrites(disabled: list[str]) -> list[str]:
+    known = [rule.__name__ for rule in (*RULES, *NETWORK_RULES)]
+    for name in disabled:
+        if name not in known:
+            guess = nearest(name, known)
+            meant = f"did you mean {guess}?" if guess else f"the rewrites are {', '.join(known)}"
+            raise typer.BadParameter(f"there is no rewrite {name!r}; {meant}")
+    return disabled
+
+
+def plan(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The program to show.", show_default=False)],
+    stage: Annotated[
+        str, typer.Option("--stage", help=f"Which stage: {', '.join(STAGES)}.", callback=_is_stage)
+    ] = "rewritten",
+    show_trace: Annotated[bool, typer.Option("--trace", help="List what each rewrite changed.")] = False,
+    disable: Annotated[
+        list[str] | None,
+        typer.Option("--disable", metavar="NAME", help="Leave out a rewrite (repeatable).", show_default=False),
+    ] = None,
+) -> None:
+    """Show a program as text at any stage on its way from what was written to what runs.
+
+    Exit status: 0 if the program is right, 1 if it has errors, 2 if it cannot be read.
+
+    Examples:
+
+        headwater plan paths.dl --stage checked
+
+        headwater plan paths.dl --trace --disable aggregate_selection
+    """
+    disabled = _are_rewrites(disable or [])
+    try:
+        program = compile_file(file, disabled=disabled)
+    except ProgramError as error:
+        show(error.diagnostics)
+        raise typer.Exit(exit_status(error)) from None
+    show(program.warnings)
+    if show_trace:
+        _, steps = trace(program.checked, disabled=disabled)
+        for step in steps:
+            typer.echo(f"% {step.rule}")
+            _show_lines("-", step.removed)
+            _show_lines("+", step.added)
+        typer.echo("" if steps else "% no rewrite changed anything\n", nl=bool(steps))
+    typer.echo(program.explain(stage).rstrip("\n"))
+
+
+def _show_lines(mark: str, pieces: tuple[str, ...]) -> None:
+    """Pieces of the program as comments, so that the whole output stays a program."""
+    for piece in pieces:
+        for line in piece.rstrip("\n").split("\n"):
+            typer.echo(f"% {mark} {line}")

@@ -1,0 +1,44 @@
+"""Findings on the terminal: the text a person reads, or JSON for editors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.errors import ProgramError
+from headwater.core.render import render
+
+UNREADABLE = "HW113"
+
+
+def show(diagnostics: tuple[Diagnostic, ...]) -> None:
+    """Write findings to the error stream."""
+    for diagnostic in diagnostics:
+        typer.echo(render(diagnostic), err=True)
+
+
+def is_unreadable(error: ProgramError) -> bool:
+    """Whether the file asked for could not be read at all, as against one that is wrong."""
+    return any(each.code == UNREADABLE and each.span is None for each in error.diagnostics)
+
+
+def exit_status(error: ProgramError) -> int:
+    return 2 if is_unreadable(error) else 1
+
+
+def as_json(diagnostic: Diagnostic) -> dict[str, Any]:
+    """A finding for editors: lines and columns count from 1, `length` is in characters."""
+    span = diagnostic.span
+    return {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity.value,
+        "message": diagnostic.message,
+        "file": span.source.name if span else None,
+        "line": diagnostic.line,
+        "column": diagnostic.column,
+        "length": span.end - span.start if span else None,
+        "note": diagnostic.note,
+        "hint": diagnostic.hint,
+    }
