@@ -21,7 +21,7 @@ from tests.oracle.program import (
     Wild,
 )
 
-CONSTANTS = {"int": (0, 1, 2, 3), "string": ("a", "b", "c"), "float": (0.0, 0.1, 1.0), "list": ((), ("a",), (1, 2))}
+CONSTANTS = {"int": (0, 1, 2, 3), "string": ("a", "b", "c"), "float": (0.0, 0.1, 1.0)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class Body:
     """A body while it is being built; `bound` are the variables that goals to come, and the head, may use."""
 
     dice: Dice
+    items: str  # the type of what lists hold: one per program, because a list column of Arrow holds one
     goals: list[Goal] = field(default_factory=list)
     bound: dict[str, list[str]] = field(default_factory=dict)
     shown: list[str] = field(default_factory=list)
@@ -59,6 +60,8 @@ class Body:
         return Var(self.dice.pick(names)) if names else None
 
     def constant(self, type_: str) -> Const:
+        if type_ == "list":
+            return Const(tuple(self.dice.picks(CONSTANTS[self.items], 0, 2)))
         return Const(self.dice.pick(CONSTANTS[type_]))
 
     def known_or_constant(self, type_: str) -> Term:
@@ -104,7 +107,7 @@ class Body:
         self.goals.append(Compare(op, left, self.constant(type_) if right == left else right))
 
     def test_member(self) -> None:
-        path, item = self.known("list"), self.known(self.dice.pick(("int", "string")))
+        path, item = self.known("list"), self.known(self.items)
         if path is not None and item is not None:
             self.goals.append(Test(Call("member", (item, path)), self.dice.chance(40)))
 
@@ -133,8 +136,7 @@ class Body:
 
     def collect(self) -> None:
         """A list of known values."""
-        type_ = self.dice.pick(("string", "int"))
-        items = [self.known_or_constant(type_) for _ in range(self.dice.number(0, 2))]
+        items = [self.known_or_constant(self.items) for _ in range(self.dice.number(0, 2))]
         self.assign("list", Items(tuple(items)))
 
     def assign(self, type_: str, term: Term) -> Var:

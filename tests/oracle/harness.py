@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 
 from tests.oracle.dice import Dice
 from tests.oracle.evaluate import evaluate
-from tests.oracle.program import Agg, Atom, Not, Program, Row, State
+from tests.oracle.program import Agg, Not, Program, Row, State
 from tests.oracle.scripts import Rows, Transaction, states
 from tests.oracle.strata import dependencies, reachable
 from tests.oracle.strategies import Case
@@ -47,7 +47,9 @@ class Disagreement(AssertionError):
 
 
 def meaning(program: Program, base: State) -> State:
-    return evaluate(program, base, size=SIZE)
+    """What can be read of the views: of queried ones, the rows asked for."""
+    views = evaluate(program, base, size=SIZE)
+    return {relation: program.asked(relation, rows) for relation, rows in views.items()}
 
 
 def expectations(case: Case) -> Iterator[tuple[Transaction, State, State, State]]:
@@ -187,9 +189,3 @@ def provable(program: Program, relation: str) -> bool:
                 if not own or arg.function not in ("min", "max", "mmin", "mmax", "top"):
                     return False
     return True
-
-
-def reads(program: Program) -> set[str]:
-    """Every relation that some body names."""
-    goals = (goal.atom if isinstance(goal, Not) else goal for rule in program.rules for goal in rule.body)
-    return {goal.relation for goal in goals if isinstance(goal, Atom)}

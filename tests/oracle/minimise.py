@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from tests.oracle.harness import expectations, in_order, meaning, reads
-from tests.oracle.program import Program, State, to_text
+from tests.oracle.harness import expectations, in_order, meaning
+from tests.oracle.program import Program, State, mentioned, reads, to_text
 from tests.oracle.scripts import Rows, Transaction
 from tests.oracle.strategies import Case
 
@@ -71,8 +71,7 @@ def _smaller_programs(program: Program) -> Iterator[Program]:
 
 def _pruned(program: Program) -> Program:
     """Without the base relations that nothing reads."""
-    used = reads(program) | {rule.relation for rule in program.rules}
-    return replace(program, bases=tuple(base for base in program.bases if base.name in used))
+    return replace(program, bases=tuple(base for base in program.bases if base.name in mentioned(program)))
 
 
 def sensible(case: Case) -> bool:

@@ -171,6 +171,11 @@ class Program:
     def outputs(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(query.relation for query in self.queries)) or self.derived
 
+    def asked(self, relation: str, rows: set[Row]) -> set[Row]:
+        """Of a relation's rows those that its queries ask for: constants in a query select."""
+        queries = [query for query in self.queries if query.relation == relation]
+        return {row for row in rows if not queries or any(_selects(query, row) for query in queries)}
+
     @property
     def keys(self) -> dict[str, tuple[int, ...]]:
         return {base.name: base.key for base in self.bases if base.key is not None}
@@ -183,6 +188,21 @@ class Program:
                 row = tuple(arg.value for arg in rule.args if isinstance(arg, Const))
                 rows.setdefault(rule.relation, set()).add(row)
         return rows
+
+
+def _selects(query: Atom, row: Row) -> bool:
+    return all(arg.value == value for arg, value in zip(query.args, row, strict=True) if isinstance(arg, Const))
+
+
+def reads(program: Program) -> set[str]:
+    """Every relation that some body names."""
+    goals = (goal.atom if isinstance(goal, Not) else goal for rule in program.rules for goal in rule.body)
+    return {goal.relation for goal in goals if isinstance(goal, Atom)}
+
+
+def mentioned(program: Program) -> set[str]:
+    """Every relation that some rule names, in its head or its body."""
+    return reads(program) | {rule.relation for rule in program.rules}
 
 
 def variables(node: Term | Goal | Agg) -> Iterator[str]:

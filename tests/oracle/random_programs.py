@@ -56,7 +56,7 @@ class Maker:
             self.fact(self.below[-1])
 
     def fact(self, relation: Signature) -> None:
-        body = Body(self.dice)
+        body = Body(self.dice, self.palette[0])
         self.rules.append(Rule(relation.name, tuple(body.constant(type_) for type_ in relation.types)))
 
     def name(self) -> str:
@@ -71,7 +71,7 @@ class Maker:
 
     def body(self, *own: Signature, atoms: int = 3) -> Body:
         """Atoms over the relations below, and over those of `own` in random places between them."""
-        body = Body(self.dice)
+        body = Body(self.dice, self.palette[0])
         chosen = [self.dice.pick(self.below) for _ in range(self.dice.pick((1, 2, 1, 2, atoms)) - len(own))]
         for relation in self.dice.shuffled([*chosen, *own]):
             body.join(relation)
@@ -127,6 +127,7 @@ class Maker:
         source = "float" if function not in ("count", "mcount") and "float" in self.palette else "int"
         result = "float" if function == "avg" else source
         limit = dice.number(1, 3) if function == "top" else None
+        keys = dice.pick(self.palette)
         at = dice.number(0, len(group)) if dice.chance(15) else len(group)
         relation = Signature(name, (*group[:at], result, *group[at:]))
         self.derived.append(relation)
@@ -137,15 +138,15 @@ class Maker:
             self.restrict(body)
             value: Term | Agg = body.head(source)
             if not (turn and function in ("min", "max", "sum", "top") and dice.chance(40)):
-                value = self.measure(function, value, body, limit)
+                value = self.measure(function, value, keys, body, limit)
             columns = [body.head(type_) for type_ in group]
             self.rules.append(Rule(name, (*columns[:at], value, *columns[at:]), body.finished()))
         self.add(relation)
 
-    def measure(self, function: str, value: Term | Agg, body: Body, limit: int | None) -> Agg:
+    def measure(self, function: str, value: Term | Agg, keys: str, body: Body, limit: int | None) -> Agg:
         assert not isinstance(value, Agg)
         if function in ("mcount", "msum"):
-            return Agg(function, (body.head(self.dice.pick(self.palette)), value))
+            return Agg(function, (body.head(keys), value))
         if function == "count":
             named = [type_ for type_ in sorted(body.bound) if body.bound[type_]]
             value = body.head(self.dice.pick(named)) if named else value
@@ -160,7 +161,7 @@ class Maker:
         limit = dice.number(1, 3) if function == "top" else None
         relation = Signature(name, (*group, source))
         self.derived.append(relation)
-        relay = self.relay(relation) if dice.chance(25) else None
+        relay = self.relay(relation, function, limit) if dice.chance(25) else None
         for turn in range(dice.pick((2, 2, 3))):
             body = self.body(atoms=2)
             value: Term = body.known_or_constant(source)
@@ -173,12 +174,13 @@ class Maker:
             self.rules.append(Rule(name, (*columns, Agg(function, (value,), limit)), body.finished()))
         self.add(relation, *(() if relay is None else (relay,)))
 
-    def relay(self, relation: Signature) -> Signature:
-        """A plain relation inside the recursion that hands the best rows on."""
+    def relay(self, relation: Signature, function: str, limit: int | None) -> Signature:
+        """A second relation inside the recursion that hands the best rows on, as best rows."""
         made = Signature(self.name(), relation.types)
         self.derived.append(made)
         args = tuple(Var(f"G{position}") for position in range(len(relation.types)))
-        self.rules.append(Rule(made.name, args, (Atom(relation.name, args),)))
+        head: tuple[Term | Agg, ...] = (*args[:-1], Agg(function, (args[-1],), limit))
+        self.rules.append(Rule(made.name, head, (Atom(relation.name, args),)))
         return made
 
     def own_value(self, body: Body, relation: Signature, source: str) -> Var:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from tests.oracle.dice import Dice
-from tests.oracle.program import Program
+from tests.oracle.program import Program, mentioned
 from tests.oracle.random_programs import random_program
 from tests.oracle.scripts import Script, random_script, row_pool
 from tests.oracle.templates import TEMPLATES
@@ -31,7 +31,8 @@ class Case:
 def random_case(seed: int) -> Case:
     dice = Dice(seed)
     made = random_program(dice)
-    pools = {base.name: row_pool(dice, base) for base in made.bases}
+    known = [base for base in made.bases if base.declared or base.name in mentioned(made)]
+    pools = {base.name: row_pool(dice, base) for base in known}
     return Case(made, made, random_script(dice, pools))
 
 

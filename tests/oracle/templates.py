@@ -125,15 +125,17 @@ def single_source(dice: Dice) -> Scenario:
 
 
 def relayed(dice: Dice) -> Scenario:
-    """The best value goes through a plain relation inside the recursion."""
+    """Two best values inside one recursion, and a plain relation there that reads only who has one."""
     made = program(
         WEIGHTED,
-        rule(head("path", "X", "Y", "C"), atom("e", "X", "Y", "C")),
+        rule(head("path", "X", "Y", agg("min", "C")), atom("e", "X", "Y", "C")),
         rule(
-            head("path", "X", "Y", "C"), atom("e", "X", "Z", "A"), atom("best", "Z", "Y", "B"), let("C", plus("A", "B"))
+            head("path", "X", "Y", agg("min", "C")),
+            atom("e", "X", "Z", "A"), atom("best", "Z", "Y", "B"), atom("open", "Z"), let("C", plus("A", "B")),
         ),
         rule(head("best", "X", "Y", agg("min", "C")), atom("path", "X", "Y", "C")),
-    )
+        rule(head("open", "Y"), atom("best", "X", "Y", "_")),
+    )  # fmt: skip
     return same(made, {"e": weighted(dice)})
 
 

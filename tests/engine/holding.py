@@ -1,0 +1,64 @@
+"""Runs a check of the harness on Headwater; a failure comes out small and as a test to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from hypothesis import Phase, assume, settings
+
+from tests.engine.opened import Opened
+from tests.oracle.evaluate import Diverges
+from tests.oracle.harness import Disagreement, Opener
+from tests.oracle.minimise import minimise, regression_test, sensible
+from tests.oracle.strategies import Case
+
+Check: TypeAlias = Callable[[Case, Opener], None]
+
+SOAK = settings.default is not None and settings.default.max_examples > 1_000
+
+
+def pairs(count: int) -> settings:
+    """So many cases under `make test`, always the same ones; as many as the profile says under `make soak`.
+
+    A case is a function of its seed, and seeds do not shrink: `hold` makes the failing case small.
+    """
+    most = settings.default.max_examples if SOAK and settings.default is not None else count
+    return settings(max_examples=most, derandomize=not SOAK, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+
+
+def hold(check: Check, case: Case) -> None:
+    try:
+        check(case, Opened)
+    except Diverges:
+        assume(False)  # too large for the oracle
+    except Exception as problem:
+        small = minimise(case, lambda other: _failure(check, other)) if sensible(case) else case
+        kind = _kind(problem)
+        raise AssertionError(f"{_message(check, small)}\n\n{regression_test(small, kind)}") from problem
+
+
+def _failure(check: Check, case: Case) -> str | None:
+    if not sensible(case):
+        return None
+    try:
+        check(case, Opened)
+    except Exception as problem:
+        return _kind(problem)
+    return None
+
+
+def _kind(problem: Exception) -> str:
+    """Disagreements by their kind, refusals by their codes, crashes by their type."""
+    if isinstance(problem, Disagreement):
+        return problem.kind
+    codes = sorted({diagnostic.code for diagnostic in getattr(problem, "diagnostics", ())})
+    return "_".join([type(problem).__name__, *codes])
+
+
+def _message(check: Check, case: Case) -> str:
+    try:
+        check(case, Opened)
+    except Exception as problem:
+        return f"{type(problem).__name__}: {problem}"
+    return "fails only together with the cases before it"

@@ -1,0 +1,44 @@
+"""Maintained equals recomputed: random programs and the programs people write, under random edit scripts."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from hypothesis import given
+
+from tests.engine.holding import hold, pairs
+from tests.oracle.harness import check_batchings, check_maintenance, check_proofs, check_what_if
+from tests.oracle.strategies import Case, cases, random_cases, seeds, template_case
+from tests.oracle.templates import TEMPLATES
+
+
+@pairs(1_000)
+@given(random_cases)
+def test_oracle_rows_and_changes_of_random_programs(case: Case) -> None:
+    hold(check_maintenance, case)
+
+
+@pytest.mark.parametrize("name", sorted(TEMPLATES))
+@pairs(40)
+@given(seed=seeds)
+def test_oracle_rows_and_changes_of_templates(name: str, seed: int) -> None:
+    hold(check_maintenance, template_case(name, seed))
+
+
+@pairs(150)
+@given(cases, seeds)
+def test_oracle_any_batching(case: Case, seed: int) -> None:
+    hold(partial(check_batchings, seed=seed), case)
+
+
+@pairs(150)
+@given(cases, seeds)
+def test_oracle_proofs(case: Case, seed: int) -> None:
+    hold(partial(check_proofs, seed=seed), case)
+
+
+@pairs(150)
+@given(cases, seeds)
+def test_oracle_what_if(case: Case, seed: int) -> None:
+    hold(partial(check_what_if, seed=seed), case)
