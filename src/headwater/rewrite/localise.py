@@ -1,0 +1,365 @@
+"""Make every rule body meet at one location, so that only head rows travel (002, Algorithm 2), for any equi-join.
+
+A relation lives where its location column says: the `@` column, else its first column that is no time. A rule is
+local when all its goals have the same location; a rule that is not is rewritten with
+
+- copies: `link_at_z(S, @Z, C) :- link(@S, Z, C).` holds the rows of `link` at another of their columns (002's
+  `linkD`); one copy serves all rules;
+- parts: where no one location reaches all goals, those that meet are joined first and their result is sent on to the
+  next location (002's `hS`, `hD`);
+- replicas: goals that share no variable with any other cannot meet anywhere: the cheaper side is held by
+  every shard (`Relation.replicated`).
+
+The bindings of an aggregate head are brought together at a column of the group (or, without one, at the constant 0)
+before they are aggregated. Negated goals come last, at a location where all their variables are known.
+
+Guarantees: every relation of the program keeps its rows; every body is local; a program without a query gets one
+for each of its derived relations, because its outputs do not change either. In a link-restricted rule
+`h :- #link(@S, @D, ..), p(@S, ..), .., q(@D, ..), ..` only rows joined with the link are sent, and along it.
+
+Where it departs from Algorithm 2: the paper puts `#link(@D, @S)` into the last body so that the head can travel back,
+which drops rows wherever a link has no twin (its SP2b even asks for a twin of equal cost); here the body is left as it
+is, and whoever ships the head may use the link both ways. The paper's SP2b also turns the ends of the
+link round (`linkD(@Z, @S)` inside `f_concatPath`); a copy here keeps the order of columns and moves only the mark.
+`hS` and `hD` are one relation, because every head is shipped to its location anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from headwater.core.types import Type
+from headwater.language.tree import (
+    Aggregate,
+    Assign,
+    Atom,
+    Constant,
+    Goal,
+    Head,
+    Kind,
+    Negation,
+    Query,
+    Rule,
+    Term,
+    Variable,
+    Wildcard,
+)
+from headwater.program.aggregates import aggregate_columns
+from headwater.program.model import Column, Program, Relation
+from headwater.program.terms import body_atoms, goal_names, names
+from headwater.program.types import inferred
+
+Goals: TypeAlias = tuple[Goal, ...]
+Place: TypeAlias = Variable | Constant  # never marked with `@`, so that places compare by name or value
+
+_ONE_PLACE = Constant(0, Type.INT)
+"""Where the bindings of an aggregate without groups are brought together."""
+
+_IDEMPOTENT = frozenset({"min", "max", "mmin", "mmax", "mcount", "msum", "top"})
+
+
+def localise(program: Program) -> Program:
+    return _Localiser(program).run()
+
+
+def location_of(relation: Relation) -> int | None:
+    """The column that says where a row lives; None for a relation without a column to choose."""
+    if relation.location is not None:
+        return relation.location
+    return next((at for at in range(relation.arity) if at != relation.time), None)
+
+
+def meets_at_one_location(rule: Rule, relations: Mapping[str, Relation]) -> bool:
+    """Whether all goals of the body are found at one location; where one is negated, a positive one must tell which."""
+    fixed = [(atom, negated) for atom, negated in body_atoms(rule) if not relations[atom.relation].replicated]
+    if len(fixed) < 2:
+        return not any(negated for _, negated in fixed)
+    places = [_place(atom, relations) for atom, _ in fixed]
+    has_positive = any(not negated for _, negated in fixed)
+    return has_positive and places[0] is not None and all(place == places[0] for place in places)
+
+
+class _Localiser:
+    """Rewrites rule by rule and collects the copies, replicas and parts that the rules ask for."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.relations = {relation.name: relation for relation in program.relations}
+        self.rules: list[Rule] = []
+        self.copies: dict[tuple[str, int | None], str] = {}  # (relation, column), without a column the replica
+        self.types: Mapping[str, Type | None] = {}  # of the variables of the rule at hand
+        self.group_column = _group_columns(program, self.relations)
+
+    def run(self) -> Program:
+        found, _ = inferred(self.program, {})
+        for rule, types in zip(self.program.rules, found.variables, strict=True):
+            self.types = types
+            # Rules for copies and parts are added on the way, before the rule that reads them.
+            local = self._local(rule)
+            self.rules.append(local)
+        if tuple(self.rules) == self.program.rules:
+            return self.program
+        return replace(
+            self.program,
+            relations=tuple(self.relations.values()),
+            rules=tuple(self.rules),
+            queries=self.program.queries or self._all_outputs(),
+        )
+
+    def _all_outputs(self) -> tuple[Query, ...]:
+        """A query for every derived relation of the program, so that its copies and parts are no outputs."""
+        outputs = [self.relations[name] for name in self.program.outputs]
+        return tuple(Query(Atom(relation.name, _column_variables(relation))) for relation in outputs)
+
+    def _local(self, rule: Rule) -> Rule:
+        wanted = self._wanted(rule)
+        atoms = [goal for goal in rule.body if isinstance(goal, Atom)]
+        places = [_place(atom, self.relations) for atom in atoms]
+        if meets_at_one_location(rule, self.relations) and (wanted is None or wanted in places):
+            return rule
+        negated = tuple(goal for goal in rule.body if isinstance(goal, Negation))
+        rest: Goals = tuple(goal for goal in rule.body if not isinstance(goal, Atom | Negation))
+        met, place, rest = self._meet(rule, atoms, rest, negated, wanted)
+        goals: list[Goal] = [*met]
+        while negated:
+            goal, *_ = negated
+            if place is None or _column(goal.atom, place) is None:
+                place = next(iter(self._choices(goal.atom)), None)
+                if place is not None:
+                    part, rest = self._part(rule, goals, rest, negated, place)
+                    goals = [part]
+            goals.append(replace(goal, atom=self._at(goal.atom, place) if place else self._replica(goal.atom)))
+            negated = negated[1:]
+        if wanted is not None and place != wanted:
+            return replace(rule, body=(self._gathered(rule, (*goals, *rest), wanted),))
+        return replace(rule, body=(*goals, *rest))
+
+    def _wanted(self, rule: Rule) -> Place | None:
+        """Where the bindings of an aggregate must come together; None where any location will do."""
+        if not rule.body or rule.head.relation not in self.group_column:
+            return None
+        column = self.group_column[rule.head.relation]
+        if column is None:
+            return _ONE_PLACE
+        arg = rule.head.args[column]
+        assert isinstance(arg, Variable | Constant)
+        return _unmarked(arg)
+
+    def _meet(
+        self, rule: Rule, atoms: list[Atom], rest: Goals, negated: Goals, wanted: Place | None
+    ) -> tuple[list[Atom], Place | None, Goals]:
+        """The positive goals at one location: at a column they share, else part by part, else with a replica.
+
+        With them, that location, and those of `rest` that no part has dealt with.
+        """
+        atoms, rest = self._sent_along_link(rule, atoms, rest, negated)
+        while True:
+            fixed = [atom for atom in atoms if not self.relations[atom.relation].replicated]
+            candidates = list(dict.fromkeys(place for atom in fixed for place in self._choices(atom)))
+            if len(fixed) < 2 and wanted not in candidates:
+                return atoms, _place(fixed[0], self.relations) if fixed else None, rest
+            reached = {place: [atom for atom in fixed if _column(atom, place) is not None] for place in candidates}
+            shared = [place for place in candidates if len(reached[place]) == len(fixed)]
+            if shared:
+                place = min(shared, key=lambda place: self._cost(fixed, place, wanted))
+                return [self._at(atom, place) for atom in atoms], place, rest
+            best = max(candidates, key=lambda place: len(reached[place]), default=None)
+            if best is None or len(reached[best]) < 2:
+                cheapest = min(fixed, key=self._weight)
+                atoms = [self._replica(atom) if atom is cheapest else atom for atom in atoms]
+                continue
+            inside = [self._at(atom, best) for atom in reached[best]]
+            outside = [atom for atom in atoms if atom not in reached[best]]
+            onward = [place for atom in outside for place in self._choices(atom) if _is_bound(place, inside)]
+            part, rest = self._part(rule, inside, rest, (*negated, *outside), onward[0] if onward else best)
+            atoms = [part, *outside]
+
+    def _sent_along_link(self, rule: Rule, atoms: list[Atom], rest: Goals, negated: Goals) -> tuple[list[Atom], Goals]:
+        """Algorithm 2: what meets at the link's source is joined there and sent over the link to the others."""
+        for link in atoms:
+            source = _place(link, self.relations)
+            ends = [_unmarked(arg) for arg in link.args if isinstance(arg, Variable) and arg.location]
+            if not link.link or source is None or len(ends) != 2 or ends[0] != source:
+                continue
+            there = [atom for atom in atoms if _place(atom, self.relations) == ends[1]]
+            here = [atom for atom in atoms if _place(atom, self.relations) == source]
+            if there and len(there) + len(here) == len(atoms):
+                if here == [link]:
+                    return [self._at(link, ends[1]), *there], rest
+                part, rest = self._part(rule, here, rest, (*negated, *there), ends[1])
+                return [part, *there], rest
+        return atoms, rest
+
+    def _choices(self, atom: Atom) -> list[Place]:
+        """Where an atom can be met, where it lives first."""
+        location = location_of(self.relations[atom.relation])
+        order = [] if location is None else [location, *(at for at in range(len(atom.args)) if at != location)]
+        time = self.relations[atom.relation].time
+        return [_unmarked(arg) for at in order if at != time and isinstance(arg := atom.args[at], Variable | Constant)]
+
+    def _weight(self, atom: Atom) -> int:
+        """What it costs to copy: a derived relation is larger than what it is derived from, and changes more."""
+        return 10 if self.relations[atom.relation].derived else 1
+
+    def _cost(self, atoms: Sequence[Atom], place: Place, wanted: Place | None) -> int:
+        copies = sum(self._weight(atom) for atom in atoms if _place(atom, self.relations) != place)
+        return copies + (0 if wanted is None or place == wanted else 15)
+
+    def _at(self, atom: Atom, place: Place) -> Atom:
+        """The same goal over rows that live at `place`."""
+        if _place(atom, self.relations) == place or self.relations[atom.relation].replicated:
+            return atom
+        column = _column(atom, place)
+        assert column is not None
+        return _marked_at(replace(atom, relation=self._copy(atom, column), link=False), column)
+
+    def _replica(self, atom: Atom) -> Atom:
+        return _marked_at(replace(atom, relation=self._copy(atom, None), link=False), None)
+
+    def _copy(self, atom: Atom, column: int | None) -> str:
+        """The relation that holds the same rows at another column, or, without one, on every shard."""
+        original = self.relations[atom.relation]
+        if (original.name, column) not in self.copies:
+            where = "everywhere" if column is None else f"at_{original.columns[column].name.lower()}"
+            copy = Relation(
+                self._new_name(f"{original.name}_{where}"),
+                original.columns,
+                kind=Kind.RELATION,
+                derived=True,
+                location=column,
+                time=original.time,
+                replicated=column is None,
+            )
+            self.relations[copy.name] = copy
+            self.copies[original.name, column] = copy.name
+            args = _column_variables(original)
+            read = _marked_at(Atom(original.name, args, link=atom.link), original.location)
+            head = Head(copy.name, _marked_at(Atom(copy.name, args), column).args)
+            self.rules.append(Rule(head, (read,)))
+        return self.copies[original.name, column]
+
+    def _part(
+        self, rule: Rule, goals: Sequence[Goal], rest: Goals, later: Iterable[Goal], place: Place
+    ) -> tuple[Atom, Goals]:
+        """What `goals` bind, as a relation at `place`, for all that is still to come; and the `rest` still to do."""
+        bound = _names(goals)
+        if isinstance(place, Variable) and place.name not in bound:
+            done: Goals = rest
+        else:
+            done = tuple(goal for goal in rest if not isinstance(goal, Assign) and goal_names(goal) <= bound)
+        rest = tuple(goal for goal in rest if goal not in done)
+        bound |= _names(done)
+        needed = _names((*rest, *later)) | {name for arg in rule.head.args for name in names(arg)}
+        keeps_all = rule.head.relation in self.group_column and not _is_idempotent(rule.head)
+        return self._relation(rule, (*goals, *done), bound if keeps_all else bound & needed, place), rest
+
+    def _gathered(self, rule: Rule, goals: Sequence[Goal], place: Place) -> Atom:
+        """The bindings of an aggregate at one place: all named variables, unless what the head names is enough."""
+        if _is_idempotent(rule.head):
+            return self._relation(rule, goals, {name for arg in rule.head.args for name in names(arg)}, place)
+        return self._relation(rule, goals, _names(goals), place)
+
+    def _relation(self, rule: Rule, goals: Sequence[Goal], carried: set[str], place: Place) -> Atom:
+        """A new relation at `place` that holds the `carried` variables of `goals`; a lone time among them stays one."""
+        times = [name for name in self._times(rule) if name in carried]
+        time = [Variable(times[0])] if len(times) == 1 and Variable(times[0]) != place else []
+        first: list[Place] = [*time, place]
+        args = first + [Variable(name) for name in sorted(carried) if Variable(name) not in first]
+        name = self._new_name(f"{rule.head.relation}_part")
+        columns = tuple(
+            Column(f"c{at}", self.types.get(arg.name) if isinstance(arg, Variable) else arg.type)
+            for at, arg in enumerate(args)
+        )
+        self.relations[name] = Relation(name, columns, derived=True, location=len(time), time=0 if time else None)
+        atom = _marked_at(Atom(name, tuple(args)), len(time))
+        self.rules.append(Rule(Head(name, atom.args), tuple(goals)))
+        return atom
+
+    def _times(self, rule: Rule) -> set[str]:
+        """The variables that stand where a relation has its time."""
+        found = set()
+        for atom in _atoms(rule):
+            time = self.relations[atom.relation].time
+            arg = None if time is None else atom.args[time]
+            if isinstance(arg, Variable):
+                found.add(arg.name)
+        return found
+
+    def _new_name(self, wish: str) -> str:
+        if wish not in self.relations:
+            return wish
+        number = 2
+        while f"{wish}{number}" in self.relations:
+            number += 1
+        return f"{wish}{number}"
+
+
+def _is_idempotent(head: Head) -> bool:
+    """Whether the aggregates of a head do not care how often they see a value."""
+    return all(arg.function in _IDEMPOTENT for arg in head.args if isinstance(arg, Aggregate))
+
+
+def _atoms(rule: Rule) -> list[Head | Atom]:
+    return [rule.head, *(atom for atom, _ in body_atoms(rule))]
+
+
+def _names(goals: Iterable[Goal]) -> set[str]:
+    return {name for goal in goals for name in goal_names(goal)}
+
+
+def _group_columns(program: Program, relations: Mapping[str, Relation]) -> dict[str, int | None]:
+    """For each aggregate relation, the column where its groups come together: its location, if that is one."""
+    taken: dict[str, set[int]] = {}
+    for rule in program.rules:
+        columns = aggregate_columns(rule.head)
+        if columns:
+            taken.setdefault(rule.head.relation, set()).update(columns)
+    chosen: dict[str, int | None] = {}
+    for name, aggregates in taken.items():
+        relation = relations[name]
+        free = [at for at in range(relation.arity) if at not in aggregates and at != relation.time]
+        location = location_of(relation)
+        chosen[name] = location if location in free else next(iter(free), None)
+    return chosen
+
+
+def _column_variables(relation: Relation) -> tuple[Variable, ...]:
+    """One variable per column, named after it where its name makes a variable."""
+    names = [column.name[:1].upper() + column.name[1:] for column in relation.columns]
+    plain = all(name.isidentifier() and name[0].isupper() for name in names) and len(set(names)) == len(names)
+    return tuple(Variable(name if plain else f"X{at}") for at, name in enumerate(names))
+
+
+def _place(atom: Atom, relations: Mapping[str, Relation]) -> Place | None:
+    location = location_of(relations[atom.relation])
+    arg: Term = Wildcard() if location is None else atom.args[location]
+    return _unmarked(arg) if isinstance(arg, Variable | Constant) else None
+
+
+def _column(atom: Atom, place: Place) -> int | None:
+    """The first column of an atom that holds the place."""
+    for at, arg in enumerate(atom.args):
+        if isinstance(arg, Variable | Constant) and _unmarked(arg) == place:
+            return at
+    return None
+
+
+def _is_bound(place: Place, atoms: Iterable[Atom]) -> bool:
+    return isinstance(place, Constant) or any(place.name in goal_names(atom) for atom in atoms)
+
+
+def _unmarked(arg: Place) -> Place:
+    return replace(arg, location=False) if arg.location else arg
+
+
+def _marked_at(atom: Atom, column: int | None) -> Atom:
+    """The atom with `@` at one column alone."""
+    return replace(
+        atom,
+        args=tuple(
+            replace(arg, location=at == column) if isinstance(arg, Variable | Constant) else arg
+            for at, arg in enumerate(atom.args)
+        ),
+    )

@@ -1,0 +1,99 @@
+"""The rewrites, in order. Each maps a checked program to a checked program with the same answers.
+
+`RULES` is what every program goes through. `NETWORK_RULES` are for programs that run on several shards: one
+process holds all rows, gains nothing by copies, and would pay for them; so whoever plans for shards asks for
+`rewrite(program, rules=RULES + NETWORK_RULES)`. Any rule can be left out by name, for bisecting.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from headwater.language.printer import print_rule
+from headwater.program.model import Program
+from headwater.program.text import print_program
+from headwater.rewrite.aggregate_selection import aggregate_selection
+from headwater.rewrite.constant_folding import constant_folding
+from headwater.rewrite.localise import localise
+from headwater.rewrite.stage_limit import stage_limit
+from headwater.rewrite.unfold_views import unfold_views
+from headwater.rewrite.unneeded_rules import unneeded_rules
+
+RewriteRule: TypeAlias = Callable[[Program], Program]
+
+RULES: tuple[RewriteRule, ...] = (
+    constant_folding,  # first: rules that can never fire would keep others needed
+    unneeded_rules,  # a rule nobody needs must not keep a view from being unfolded or a selection from firing
+    unfold_views,  # a recursion through a renaming becomes a direct one, which the rules below look for
+    stage_limit,  # wants the uses of a recursion as plain as they get: views between it and the query are gone
+    aggregate_selection,  # last: exact only if it sees every use of a relation that is left
+)
+
+NETWORK_RULES: tuple[RewriteRule, ...] = (
+    localise,  # after all others: its copies would look like trivial views, and its parts hide direct recursion
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one rewrite did: the rules, declarations and notes of the program's text that went and that came."""
+
+    rule: str
+    before: Program
+    after: Program
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        return _missing(self.before, self.after)
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        return _missing(self.after, self.before)
+
+
+def rewrite(program: Program, *, disabled: Collection[str] = (), rules: tuple[RewriteRule, ...] = RULES) -> Program:
+    """The program after all rules, except those named in `disabled`; raises ValueError for a name that is none."""
+    for step in _steps(program, disabled, rules):
+        program = step.after
+    return program
+
+
+def trace(
+    program: Program, *, disabled: Collection[str] = (), rules: tuple[RewriteRule, ...] = RULES
+) -> tuple[Program, tuple[Step, ...]]:
+    """The same, with a step for every rule that changed something."""
+    steps = tuple(step for step in _steps(program, disabled, rules) if step.after != step.before)
+    return (steps[-1].after if steps else program), steps
+
+
+def _steps(program: Program, disabled: Collection[str], rules: tuple[RewriteRule, ...]) -> Iterator[Step]:
+    known = [rule.__name__ for rule in RULES + NETWORK_RULES + rules]
+    for name in disabled:
+        if name not in known:
+            raise ValueError(f"there is no rewrite {name!r}; the rewrites are {', '.join(dict.fromkeys(known))}")
+    for rule in rules:
+        if rule.__name__ not in disabled:
+            after = rule(program)
+            yield Step(rule.__name__, program, after)
+            program = after
+
+
+def _missing(program: Program, other: Program) -> tuple[str, ...]:
+    """The rules and notes of one program's text that the other's does not have, in order."""
+    there = Counter(_pieces(other))
+    found = []
+    for piece in _pieces(program):
+        if there[piece]:
+            there[piece] -= 1
+        else:
+            found.append(piece)
+    return tuple(found)
+
+
+def _pieces(program: Program) -> Iterator[str]:
+    """A program's text, rule by rule, with its notes (comment lines) as pieces of their own."""
+    yield from (line for line in print_program(replace(program, rules=())).splitlines() if line)
+    yield from (print_rule(rule) for rule in program.rules)

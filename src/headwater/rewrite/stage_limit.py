@@ -1,0 +1,148 @@
+"""Stop a staged recursion at the last stage that anyone asks for.
+
+A recursion is staged when one argument of each of its relations only ever grows along a derivation: every rule
+copies it from the recursive goals (`J`), or counts it up by a constant (`J1 = J + 1`). Then rows of stage 30 rest on
+rows of stages up to 30 alone, and when every use from outside names its stage (`query center(_, 30, C, D, V)`)
+the rules that count up may stop there: `J < 30` is added beside `J1 = J + 1`.
+
+Guarantees: the rows up to the last stage asked for are exactly those of the program without the limit (aggregates
+and negations inside group by, or read, the same stages as before); rows of later stages, which nobody asked for,
+are not made. This is what lets 004's Query 6 (Lloyd clustering) end.
+
+Does not fire when some use leaves the stage open, when there is no query (then all rows are asked for), or
+when a recursive goal's stage is not tied to the head's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from headwater.core.types import Type
+from headwater.language.tree import Assign, Atom, Binary, Comparison, Constant, Rule, Term, Variable
+from headwater.program.model import Program
+from headwater.program.terms import body_atoms
+from headwater.rewrite.recursion import cycles
+
+Positions = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """How a rule's head stage follows from `variable`, the stage of its recursive goals."""
+
+    variable: Variable
+    by: int
+
+
+def stage_limit(program: Program) -> Program:
+    if not program.queries:
+        return program
+    limited = program
+    for cycle in dict.fromkeys(cycles(program).values()):
+        limited = _limit(limited, cycle)
+    return limited
+
+
+def _limit(program: Program, cycle: frozenset[str]) -> Program:
+    rules_of_cycle = [rule for rule in program.rules if rule.head.relation in cycle]
+    for asked in _uses_from_outside(program, cycle):
+        for position, arg in enumerate(asked.args):
+            if _stage(arg) is None:
+                continue
+            positions = _stage_positions(rules_of_cycle, cycle, asked.relation, position)
+            last = None if positions is None else _last_stage(program, cycle, positions)
+            if positions is not None and last is not None:
+                rules = tuple(
+                    _bounded(rule, cycle, positions, last) if rule.head.relation in cycle else rule
+                    for rule in program.rules
+                )
+                return program if rules == program.rules else replace(program, rules=rules)
+    return program
+
+
+def _uses_from_outside(program: Program, cycle: frozenset[str]) -> list[Atom]:
+    uses = [query.atom for query in program.queries if query.atom.relation in cycle]
+    for rule in program.rules:
+        if rule.head.relation not in cycle:
+            uses.extend(atom for atom, _ in body_atoms(rule) if atom.relation in cycle)
+    return uses
+
+
+def _stage(arg: Term) -> int | None:
+    match arg:
+        case Constant(value=int() as value, type=Type.INT):
+            return value
+        case _:
+            return None
+
+
+def _stage_positions(rules: list[Rule], cycle: frozenset[str], start: str, position: int) -> Positions | None:
+    """The stage argument of every relation of the cycle, found from that of `start`; None if it is not staged."""
+    positions = {start: position}
+    rules_of: dict[str, list[Rule]] = {}
+    for rule in rules:
+        rules_of.setdefault(rule.head.relation, []).append(rule)
+    frontier = [start]
+    while frontier:
+        name = frontier.pop()
+        for rule in rules_of[name]:
+            recursive = [atom for atom, _ in body_atoms(rule) if atom.relation in cycle]
+            step = _step(rule, positions[name])
+            if recursive and step is None:
+                return None
+            for atom in recursive:
+                assert step is not None
+                stands = _position_of(atom, step.variable, positions.get(atom.relation))
+                if stands is None:
+                    return None
+                if atom.relation not in positions:
+                    positions[atom.relation] = stands
+                    frontier.append(atom.relation)
+    return positions
+
+
+def _step(rule: Rule, position: int) -> _Step | None:
+    """The stage in the head as a variable of the body plus a constant, zero included."""
+    head = rule.head.args[position]
+    if not isinstance(head, Variable):
+        return None
+    for goal in rule.body:
+        if isinstance(goal, Assign) and goal.variable.name == head.name:
+            match goal.term:
+                case Variable() as below:
+                    return _Step(below, 0)
+                case Binary("+", Variable() as below, Constant(value=int() as by, type=Type.INT)) if by >= 0:
+                    return _Step(below, by)
+                case Binary("+", Constant(value=int() as by, type=Type.INT), Variable() as below) if by >= 0:
+                    return _Step(below, by)
+                case _:
+                    return None
+    return _Step(head, 0)
+
+
+def _position_of(atom: Atom, variable: Variable, known: int | None) -> int | None:
+    """Where the stage stands in a recursive goal: at the known position, or at the only one where it occurs."""
+    found = [at for at, arg in enumerate(atom.args) if isinstance(arg, Variable) and arg.name == variable.name]
+    if known is not None:
+        return known if known in found else None
+    return found[0] if len(found) == 1 else None
+
+
+def _last_stage(program: Program, cycle: frozenset[str], positions: Positions) -> int | None:
+    last: int | None = None
+    for use in _uses_from_outside(program, cycle):
+        stage = _stage(use.args[positions[use.relation]])
+        if stage is None:
+            return None
+        last = stage if last is None else max(last, stage)
+    return last
+
+
+def _bounded(rule: Rule, cycle: frozenset[str], positions: Positions, last: int) -> Rule:
+    step = _step(rule, positions[rule.head.relation])
+    if step is None or step.by == 0 or not any(atom.relation in cycle for atom, _ in body_atoms(rule)):
+        return rule
+    variable = replace(step.variable, location=False)
+    bound = Comparison("<", variable, Constant(last - step.by + 1, Type.INT))
+    return rule if bound in rule.body else replace(rule, body=(*rule.body, bound))

@@ -1,0 +1,1 @@
+"""Tests of the rewrites: text in, text out, and the same answers before and after."""

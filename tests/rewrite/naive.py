@@ -1,0 +1,231 @@
+"""Checked programs evaluated the dumbest way: stratum by stratum, every rule over all rows, until nothing changes.
+
+It reads the model and shares no code with the engine. It knows selections and ignores time and windows.
+A program that does not settle within the given rounds or rows raises `Diverges`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from headwater.core.functions import FUNCTIONS, lookup
+from headwater.language.tree import (
+    Aggregate,
+    Assign,
+    Atom,
+    Binary,
+    Call,
+    Comparison,
+    Condition,
+    Constant,
+    ListTerm,
+    Negation,
+    Rule,
+    Term,
+    Variable,
+    Wildcard,
+)
+from headwater.program.model import Program, Relation
+from headwater.program.strata import strata
+
+Row = tuple[Any, ...]
+State = dict[str, set[Row]]
+Binding = dict[str, Any]
+
+ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "%": operator.mod}
+COMPARE = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class Diverges(Exception):
+    """No fixpoint within the bounds."""
+
+
+def evaluate(program: Program, data: State, *, rounds: int = 40, rows: int = 250, endless: bool = False) -> State:
+    """The state of all relations. With `endless`, what a stratum has reached after all rounds is good enough."""
+    state: State = defaultdict(set)
+    for name, given in data.items():
+        state[name] |= given
+    for rule in program.rules:
+        if not rule.body:
+            state[rule.head.relation].add(tuple(_value(arg, {}) for arg in rule.head.args))
+    stated = {name: set(given) for name, given in state.items()}
+    relations = {relation.name: relation for relation in program.relations}
+    for stratum in strata(program):
+        rules = [rule for rule in program.rules if rule.body and rule.head.relation in stratum.relations]
+        for _ in range(rounds):
+            derived = {name: _derive(name, rules, state, stated.get(name, set())) for name in stratum.relations}
+            derived = {name: _selected(relations[name], found) for name, found in derived.items()}
+            if all(state[name] == found for name, found in derived.items()):
+                break
+            state.update(derived)
+            if sum(map(len, derived.values())) > rows and not endless:
+                raise Diverges
+        else:
+            if not endless:
+                raise Diverges
+    return state
+
+
+def answers(program: Program, state: State) -> State:
+    """What the program shows: every output, filtered by the constants of its queries."""
+    if not program.queries:
+        return {name: state[name] for name in program.outputs}
+    shown: State = defaultdict(set)
+    for query in program.queries:
+        for row in state[query.atom.relation]:
+            if _match(query.atom, row, {}) is not None:
+                shown[query.atom.relation].add(row)
+    return {name: shown[name] for name in program.outputs}
+
+
+def _derive(name: str, rules: list[Rule], state: State, stated: set[Row]) -> set[Row]:
+    plain: set[Row] = set(stated)
+    groups: dict[Row, dict[int, tuple[Aggregate, set[Row]]]] = {}
+    for rule in rules:
+        if rule.head.relation != name:
+            continue
+        named = sorted(_named(rule))
+        for binding in _solve(rule, state):
+            if not any(isinstance(arg, Aggregate) for arg in rule.head.args):
+                plain.add(tuple(_value(arg, binding) for arg in rule.head.args))
+                continue
+            key = tuple(None if isinstance(arg, Aggregate) else _value(arg, binding) for arg in rule.head.args)
+            seen = tuple(binding[each] for each in named)
+            for at, arg in enumerate(rule.head.args):
+                if isinstance(arg, Aggregate):
+                    values = tuple(_value(inner, binding) for inner in arg.args)
+                    groups.setdefault(key, {}).setdefault(at, (arg, set()))[1].add((id(rule), seen, values))
+    for key, columns in groups.items():
+        row = list(key)
+        for at, (aggregate, found) in columns.items():
+            row[at] = _aggregate(aggregate, [values[0] for _, _, values in found])
+        plain.add(tuple(row))
+    return plain
+
+
+def _named(rule: Rule) -> set[str]:
+    found: set[str] = set()
+    for goal in rule.body:
+        match goal:
+            case Atom(args=args):
+                found |= {arg.name for arg in args if isinstance(arg, Variable)}
+            case Assign(variable=variable):
+                found.add(variable.name)
+            case _:
+                pass
+    return found
+
+
+def _aggregate(aggregate: Aggregate, values: list[Any]) -> Any:
+    match aggregate.function:
+        case "min" | "mmin":
+            return min(values)
+        case "max" | "mmax":
+            return max(values)
+        case "count":
+            return len(values)
+        case "sum":
+            return sum(sorted(values))
+        case "avg":
+            return sum(sorted(values)) / len(values)
+        case _:
+            raise AssertionError(aggregate.function)
+
+
+def _selected(relation: Relation, rows: set[Row]) -> set[Row]:
+    if not relation.selections:
+        return rows
+    kept: set[Row] = set()
+    for selection in relation.selections:
+        choose = min if selection.best == "min" else max
+        groups: dict[Row, list[Row]] = defaultdict(list)
+        for row in rows:
+            groups[tuple(row[at] for at in selection.group)].append(row)
+        for members in groups.values():
+            best = choose(row[selection.value] for row in members)
+            kept.update(row for row in members if row[selection.value] == best)
+    return kept
+
+
+def _solve(rule: Rule, state: State) -> Iterator[Binding]:
+    """All bindings of the body: atoms first, then what computes, then what only checks."""
+    order = {Atom: 0, Assign: 1, Comparison: 2, Condition: 2, Negation: 2}
+    goals = sorted(rule.body, key=lambda goal: order[type(goal)])
+    bindings: list[Binding] = [{}]
+    for goal in goals:
+        bindings = [found for binding in bindings for found in _extend(goal, binding, state)]
+    return iter(bindings)
+
+
+def _extend(goal: Any, binding: Binding, state: State) -> Iterator[Binding]:
+    match goal:
+        case Atom(relation=relation):
+            for row in state[relation]:
+                found = _match(goal, row, binding)
+                if found is not None:
+                    yield found
+        case Negation(atom=atom):
+            if not any(_match(atom, row, binding) is not None for row in state[atom.relation]):
+                yield binding
+        case Assign(variable=variable, term=term):
+            value = _value(term, binding)
+            if value is not None:
+                yield {**binding, variable.name: value}
+        case Comparison(op=op, left=left, right=right):
+            one, other = _value(left, binding), _value(right, binding)
+            if one is not None and other is not None and COMPARE[op](one, other):
+                yield binding
+        case Condition(call=call, negated=negated):
+            value = _value(call, binding)
+            if value is not None and value is not negated:
+                yield binding
+
+
+def _match(atom: Atom, row: Row, binding: Binding) -> Binding | None:
+    found = dict(binding)
+    for arg, value in zip(atom.args, row, strict=True):
+        match arg:
+            case Wildcard():
+                continue
+            case Constant(value=wanted):
+                if wanted != value:
+                    return None
+            case Variable(name=name):
+                if found.setdefault(name, value) != value:
+                    return None
+            case _:
+                raise AssertionError(arg)
+    return found
+
+
+def _value(term: Term | Aggregate, binding: Binding) -> Any:
+    match term:
+        case Variable(name=name):
+            return binding[name]
+        case Constant(value=value):
+            return value
+        case ListTerm(items=items, tail=None):
+            return tuple(_value(item, binding) for item in items)
+        case Binary(op=op, left=left, right=right):
+            one, other = _value(left, binding), _value(right, binding)
+            if one is None or other is None or (op in "/%" and other == 0):
+                return None
+            return ARITHMETIC[op](one, other)
+        case Call(function=function, args=args):
+            values = [_value(arg, binding) for arg in args]
+            found = lookup(FUNCTIONS, function)
+            assert found is not None
+            assert found.scalar is not None
+            return None if None in values else found.scalar(*values)
+        case _:
+            raise AssertionError(term)
