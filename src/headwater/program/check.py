@@ -13,10 +13,8 @@ from dataclasses import replace
 from headwater.core.diagnostics import Diagnostic, Severity
 from headwater.core.errors import CheckProblem
 from headwater.core.functions import FUNCTIONS, Registry
-from headwater.core.types import Type
 from headwater.language.tree import Constant, Query, Rule, Tree, Variable, Wildcard
-from headwater.program.literals import coerce_query, coerce_rule
-from headwater.program.model import Column, Program, Relation
+from headwater.program.model import Program
 from headwater.program.names import Names, survey
 from headwater.program.network import network_problems, with_locations
 from headwater.program.normal import normalise
@@ -24,7 +22,7 @@ from headwater.program.relations import relations, with_times, with_windows
 from headwater.program.spelling import spelling_problems
 from headwater.program.stratified import strata_problems
 from headwater.program.termination import termination_warnings
-from headwater.program.types import inferred
+from headwater.program.types import inferred, with_types
 
 Check = Callable[[Program], Iterable[Diagnostic]]
 
@@ -44,10 +42,10 @@ def check(tree: Tree, registry: Registry = FUNCTIONS) -> Program:
     findings.stop()
 
     rules, queries = _normal(tree, known, findings)
-    found, diagnostics = relations(known)
-    findings.add(diagnostics)
     findings.stop()
 
+    found, diagnostics = relations(known)
+    findings.add(diagnostics)
     found, diagnostics = with_windows(with_locations(with_times(found, rules), rules), rules, queries)
     findings.add(diagnostics)
     program = Program(found, rules, queries)
@@ -56,7 +54,7 @@ def check(tree: Tree, registry: Registry = FUNCTIONS) -> Program:
     for run in CHECKS:
         findings.add(run(program))
     findings.stop()
-    return _typed(program, types.columns, types.variables, tuple(findings.warnings))
+    return replace(with_types(program, types), warnings=tuple(sorted(findings.warnings, key=_position)))
 
 
 class _Findings:
@@ -104,25 +102,3 @@ def _query_terms(query: Query) -> Iterable[Diagnostic]:
                 arg.span or query.span,
                 hint="derive a relation for it and query that",
             )
-
-
-def _typed(
-    program: Program,
-    columns: dict[str, tuple[Type | None, ...]],
-    variables: tuple[dict[str, Type | None], ...],
-    warnings: tuple[Diagnostic, ...],
-) -> Program:
-    """The program with its types written on the columns and its literals as their places ask for them."""
-    return Program(
-        tuple(_with_types(relation, columns[relation.name]) for relation in program.relations),
-        tuple(coerce_rule(rule, columns, of) for rule, of in zip(program.rules, variables, strict=True)),
-        tuple(coerce_query(query, columns) for query in program.queries),
-        tuple(sorted(warnings, key=_position)),
-    )
-
-
-def _with_types(relation: Relation, types: tuple[Type | None, ...]) -> Relation:
-    if relation.declared:
-        return relation
-    columns = tuple(Column(column.name, of) for column, of in zip(relation.columns, types, strict=True))
-    return replace(relation, columns=columns)

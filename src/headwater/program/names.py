@@ -39,6 +39,7 @@ from headwater.program.nearest import Spelling, nearest
 from headwater.program.terms import subterms
 
 PATH_FUNCTIONS = frozenset({"concatPath"})
+_TELLING = 4  # letters; among shorter names everything is one slip from everything
 
 
 @dataclass(slots=True)
@@ -283,7 +284,7 @@ class _Survey:
             guess = _meant(nearest(name, AGGREGATES)) or f"the aggregates are {', '.join(AGGREGATES)}"
             self.error("HW217", f"there is no aggregate `{name}`", aggregate.span, hint=guess)
         elif name == "top" and (aggregate.limit is None or aggregate.limit < 1):
-            self.error("HW217", "`top` needs how many to keep", aggregate.span, hint="write `top<3, C>`")
+            self.error("HW217", "`top` needs to know how many to keep", aggregate.span, hint="write `top<3, C>`")
         elif name != "top" and aggregate.limit is not None:
             self.error("HW217", f"`{name}` takes no limit", aggregate.span, hint=f"write `{name}<C>` or `top<k, C>`")
         elif not (len(aggregate.args) == 1 or (kind.pairs and len(aggregate.args) == 2)):
@@ -320,7 +321,7 @@ class _Survey:
         for name, mention in self.names.mentions.items():
             if self.names.is_relation(name):
                 continue
-            guess = known.slip(name)
+            guess = known.slip(name) if len(name) >= _TELLING else None
             if guess is None or self.names.mentions[guess].arity != mention.arity:
                 continue
             if name.startswith(guess) or guess.startswith(name):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
@@ -20,6 +21,8 @@ from headwater.language.tree import Aggregate, Atom, Constant, Head, Rule, Term,
 from headwater.program.model import Program, Relation
 from headwater.program.names import rule_name
 from headwater.program.terms import body_atoms, variables
+
+Addresses: TypeAlias = set[tuple[str, int]]  # columns declared as addresses
 
 
 def is_network(rules: Iterable[Rule]) -> bool:
@@ -99,9 +102,11 @@ def network_problems(program: Program) -> Iterator[Diagnostic]:
     if not is_network(program.rules):
         return
     addresses = {
-        relation.name
+        (relation.name, place)
         for relation in program.relations
-        if relation.declared and relation.columns and relation.columns[0].type is Type.ADDRESS
+        if relation.declared
+        for place, column in enumerate(relation.columns)
+        if column.type is Type.ADDRESS
     }
     links: dict[str, Span | None] = {}
     for rule in program.rules:
@@ -111,11 +116,10 @@ def network_problems(program: Program) -> Iterator[Diagnostic]:
     for rule in program.rules:
         if not rule.body:
             continue
-        specific = True
-        for problem in _unlocated(rule, addresses):
-            specific = False
-            yield problem
-        yield from _address_safety(rule)
+        unlocated = list(_unlocated(rule, addresses))
+        yield from unlocated
+        if not unlocated:
+            yield from _address_safety(rule, addresses)
         if rule.head.relation in links:
             yield Diagnostic(
                 "HW603",
@@ -124,14 +128,14 @@ def network_problems(program: Program) -> Iterator[Diagnostic]:
                 note="links are stored: they say which nodes can talk to each other",
                 hint="derive a relation of another name, or leave out the `#` where it is read",
             )
-        if specific and not is_local(rule) and link_restriction(rule) is None:
+        if not unlocated and not is_local(rule) and link_restriction(rule) is None:
             yield _unrestricted(rule)
 
 
-def _unlocated(rule: Rule, addresses: set[str]) -> Iterator[Diagnostic]:
+def _unlocated(rule: Rule, addresses: Addresses) -> Iterator[Diagnostic]:
     for predicate in _predicates(rule):
         first = predicate.args[0] if predicate.args else None
-        if first is not None and (_marked(first) or (predicate.relation in addresses and _spelt(first) is not None)):
+        if first is not None and _is_address(first, (predicate.relation, 0), addresses):
             continue
         hint = None
         if isinstance(first, Variable):
@@ -147,14 +151,32 @@ def _unlocated(rule: Rule, addresses: set[str]) -> Iterator[Diagnostic]:
         )
 
 
-def _address_safety(rule: Rule) -> Iterator[Diagnostic]:
+def _is_address(arg: Term | Aggregate, column: tuple[str, int], addresses: Addresses) -> bool:
+    return _marked(arg) or (column in addresses and _spelt(arg) is not None)
+
+
+def _address_safety(rule: Rule, addresses: Addresses) -> Iterator[Diagnostic]:
     marked: dict[str, bool] = {}
     reported: set[str] = set()
     for predicate in _predicates(rule):
-        for arg in predicate.args:
+        for place, arg in enumerate(predicate.args):
+            is_address = _is_address(arg, (predicate.relation, place), addresses)
+            if (
+                isinstance(predicate, Atom)
+                and predicate.link
+                and place == 1
+                and not (is_address or isinstance(arg, Wildcard))
+            ):
+                yield Diagnostic(
+                    "HW602",
+                    f"the far end of link `#{predicate.relation}` is not an address",
+                    arg.span or predicate.span,
+                    hint=f"write `#{predicate.relation}(@S, @D, ...)`",
+                )
+                reported.update(variable.name for variable in variables(arg))
             for variable in variables(arg):
-                mark = marked.setdefault(variable.name, variable.location)
-                if mark is not variable.location and variable.name not in reported:
+                mark = marked.setdefault(variable.name, is_address)
+                if mark is not is_address and variable.name not in reported:
                     reported.add(variable.name)
                     yield Diagnostic(
                         "HW602",

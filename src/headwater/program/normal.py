@@ -418,6 +418,10 @@ class _Normaliser:
                 )
             )
             return
+        hole = _hole(step)
+        if hole is not None:
+            self._no_wildcard(hole)
+            return
         if isinstance(step, Condition) and hint is None:
             hint = f"`{step.call.function}` is a built-in function; to use a relation of that name, declare it"
         self.diagnostics.append(Diagnostic("HW303", f"variable `{name}` is not bound", variable.span, hint=hint))
@@ -461,6 +465,15 @@ class _Normaliser:
 
 def _has_hole(term: Term) -> bool:
     return any(isinstance(part, Wildcard) for part in subterms(term))
+
+
+def _hole(step: _Step) -> Wildcard | None:
+    """The `_` that keeps an equation from having a value to bind with."""
+    if not isinstance(step, _Equation):
+        return None
+    return next(
+        (part for side in (step.left, step.right) for part in subterms(side) if isinstance(part, Wildcard)), None
+    )
 
 
 def _takes_value(term: Term) -> bool:

@@ -225,7 +225,7 @@ def _way_out(steps: list[_Step]) -> str:
     ways = []
     if numbers:
         name = numbers[0].variable.partition("'")[0]
-        ways.append(f"bound it (`{name} {'>' if numbers[0].grows == '-' else '<'} 100`)")
+        ways.append(f"bound it (`{name} {'> 0' if numbers[0].grows == '-' else '< 100'}`)")
         ways.append(f"keep only the best (`min<{name}>`)")
     if paths:
         ways.append(f"refuse to come back (`!inPath({paths[0].source.partition(chr(39))[0]}, X)`)")

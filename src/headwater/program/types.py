@@ -4,7 +4,8 @@ A column that gets an int from one rule and a float from another is float, and i
 widened; `address` and `string` go together. Apart from that a variable has one type: standing in an int column
 and in a float column is an error, as it would compare what cannot be equal by key.
 
-A base relation without declaration has no types until data comes: call `infer` again with what was `known`.
+A base relation without declaration has no types until data comes: call `infer` again with what is `known`, and
+`with_types` to have the program's literals follow.
 Linear: a column's type changes at most twice, and only the rules that read it are looked at again.
 """
 
@@ -12,14 +13,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import CheckProblem
 from headwater.core.functions import FUNCTIONS, Registry
 from headwater.core.types import Type
 from headwater.language.tree import Aggregate, Assign, Atom, Rule, Term, Variable
-from headwater.program.model import Program
+from headwater.program.literals import coerce_query, coerce_rule
+from headwater.program.model import Column, Program, Relation
 from headwater.program.terms import body_atoms
 from headwater.program.typing import aggregate_type, term_type, wider
 from headwater.program.typing_problems import head_problems, query_problems, rule_problems
@@ -43,6 +45,25 @@ def infer(
     if problems:
         raise CheckProblem(tuple(problems))
     return types
+
+
+def with_types(program: Program, types: Types) -> Program:
+    """The program with these types written on its columns, and its literals as their places ask for them."""
+    return replace(
+        program,
+        relations=tuple(_with_columns(relation, types.columns[relation.name]) for relation in program.relations),
+        rules=tuple(
+            coerce_rule(rule, types.columns, of) for rule, of in zip(program.rules, types.variables, strict=True)
+        ),
+        queries=tuple(coerce_query(query, types.columns) for query in program.queries),
+    )
+
+
+def _with_columns(relation: Relation, types: tuple[Type | None, ...]) -> Relation:
+    if relation.declared:
+        return relation
+    columns = tuple(Column(column.name, of) for column, of in zip(relation.columns, types, strict=True))
+    return replace(relation, columns=columns)
 
 
 def inferred(

@@ -149,6 +149,8 @@ def _arithmetic(
             hint = f"`{lower.value}` is a constant; a variable is written `{capital(str(lower.value))}`"
         elif op == "+":
             hint = "texts are joined by `concat(A, B)`"
+    elif Type.TIMESTAMP in sides and Type.INT in sides:
+        hint = "give the number a unit, as in `5 minutes`"
     elif Type.LIST in sides and op == "+":
         hint = "lists are joined by `concat(A, B)`"
     return Diagnostic("HW403", f"`{op}` does not work on {shown[0]} and {shown[1]}", span, hint=hint)

@@ -1,0 +1,60 @@
+"""Spec files of the checks: text in, text out.
+
+    === what the case shows
+    a program
+    ---
+    what the check says of it
+
+`HEADWATER_UPDATE_SPECS=1 pytest tests/program` writes what the checks say now into the files, for a person to read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+SPECS = Path(__file__).parents[1] / "specs" / "program"
+UPDATE = bool(os.environ.get("HEADWATER_UPDATE_SPECS"))
+
+
+@dataclass(frozen=True)
+class Case:
+    path: Path
+    title: str
+    given: str
+    expected: str
+
+    def __str__(self) -> str:
+        return f"{self.path.stem}: {self.title}"
+
+
+def cases(folder: str) -> list[Case]:
+    found = [case for path in sorted((SPECS / folder).glob("*.spec")) for case in read(path)]
+    assert found, f"no specs in {folder}"
+    return found
+
+
+def read(path: Path) -> list[Case]:
+    _, *blocks = ("\n" + path.read_text(encoding="utf-8")).split("\n=== ")
+    found = []
+    for block in blocks:
+        title, _, rest = block.partition("\n")
+        given, _, expected = rest.partition("\n---\n")
+        found.append(Case(path, title, given, expected.rstrip("\n")))
+    return found
+
+
+def settle(case: Case, outcome: Callable[[str], str]) -> None:
+    """Compare a case with what comes out, or write it down when updating."""
+    given = outcome(case.given).rstrip("\n")
+    if UPDATE:
+        told = [
+            Case(each.path, each.title, each.given, given if each.title == case.title else each.expected)
+            for each in read(case.path)
+        ]
+        text = "\n".join(f"=== {each.title}\n{each.given}\n---\n{each.expected}\n" for each in told)
+        case.path.write_text(text, encoding="utf-8")
+    else:
+        assert given == case.expected
