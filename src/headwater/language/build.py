@@ -262,11 +262,21 @@ class Builder(Transformer[Token, list[Statement | Include]]):
     def terms(self, children: Children) -> Children:
         return children
 
-    def addition(self, children: Children) -> Binary:
-        left, op, right = children
-        return Binary(str(op), left, right, span=self._lines.span(left.span.start, right.span.end))
+    def arithmetic(self, children: Children) -> Term:
+        """Folds `A + B * C - D` to the left, products before sums."""
+        sums: list[Any] = [children[0]]
+        for op, operand in zip(children[1::2], children[2::2], strict=True):
+            if op in "*/%":
+                sums[-1] = self._binary(sums[-1], op, operand)
+            else:
+                sums += [op, operand]
+        term: Term = sums[0]
+        for op, operand in zip(sums[1::2], sums[2::2], strict=True):
+            term = self._binary(term, op, operand)
+        return term
 
-    multiplication = addition
+    def _binary(self, left: Any, op: Token, right: Any) -> Binary:
+        return Binary(str(op), left, right, span=self._lines.span(left.span.start, right.span.end))
 
     def negative(self, children: Children) -> Term:
         minus, term = children

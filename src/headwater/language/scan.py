@@ -45,7 +45,7 @@ _BOUNDARY = re.compile(
   | (?P<number> (?<![\w.])[0-9]+(?:\.[0-9]+)+ )
   | (?P<include> ^[ \t\ufeff]*\#include\b [ \t]*
         (?: (?:"[^"\n]*"|'[^'\n]*') (?:[ \t]*\([^()]*\))? | \([^()]*\) | [^\n]* ) [ \t]*\.? )
-  | (?P<end> [.}] )
+  | (?P<end> [.}] )(?P<more_ends> [\s.]*\. )?
     """,
     re.VERBOSE | re.MULTILINE,
 )
@@ -53,7 +53,6 @@ _OPERAND_AFTER = re.compile(
     r"%[ \t]*(?:\(|[a-z]\w*\(|(?:[A-Z]\w*(?:'\w+)*|_\w+|[0-9]+(?:\.[0-9]+)?)[ \t]*(?:[-+*/%,).\]|<>=!≠≤≥:}]|\r?$))",
     re.MULTILINE,
 )
-_OPTIONAL_STOP = re.compile(r"\s*\.")
 
 
 def scan(source: Source, lines: Lines) -> Scan:
@@ -111,9 +110,14 @@ def scan(source: Source, lines: Lines) -> Scan:
                 cut(begin)
                 cut(position)
             case "end":
-                if match[0] == "}" and (stop := _OPTIONAL_STOP.match(text, position)) is not None:
-                    position = stop.end()
                 cut(position)
+            case "more_ends":
+                # The full stop behind a brace belongs to it; a row of full stops is one mistake, not many.
+                first = match.end("end")
+                stop = text.index(".", first) + 1 if match["end"] == "}" else first
+                cut(stop)
+                if stop < position:
+                    cut(position)
             case _:
                 pass
     pieces.append(Piece(start, len(text), broken))
