@@ -43,3 +43,54 @@ def test_an_edge_that_was_the_only_witness_of_a_cycle() -> None:
         Step({}, {"e": [("c", "b")]}, {"tc": {("a", "b"), ("b", "c"), ("a", "c")}}),
         Step({}, {"e": [("b", "c")]}, {"tc": {("a", "b")}}),
     )
+
+
+def test_a_row_is_forbidden_although_a_wildcard_has_a_newer_match() -> None:
+    replay(
+        """
+        relation b0(c0: int, c1: int).
+        d0(0.1, X1) :- b0(X1, X2).
+        d0(0.1, 0).
+        d1(X2) :- d0(X1, X2), !b0(_, X2), d0(X1, _).
+        """,
+        Step({}, {}, {"d0": {(0.1, 0)}, "d1": {(0,)}}),
+        Step({"b0": [(4, 0)]}, {}, {"d0": {(0.1, 0), (0.1, 4)}, "d1": {(4,)}}),
+    )
+
+
+def test_a_row_that_could_support_itself_is_forbidden() -> None:
+    replay(
+        """
+        d0(X1, "a") :- b0(X1).
+        d2(0) :- !d0(_, _), d2(_).
+        d2(2).
+        """,
+        Step({}, {}, {"d0": set(), "d2": {(0,), (2,)}}),
+        Step({"b0": [(2,)]}, {}, {"d0": {(2, "a")}, "d2": {(2,)}}),
+    )
+
+
+def test_a_best_value_is_forbidden_as_another_binding_of_it_arrives() -> None:
+    replay(
+        """
+        relation b0(c0: string, c1: int, c2: string).
+        relation b1(c0: int).
+        b0("a", 1, "a").
+        d0(X4, top<3, X4>) :- b0(X3, X4, X2), !b1(X4).
+        """,
+        Step({}, {}, {"d0": {(1, 1)}}),
+        Step({"b0": [("e", 1, "e")], "b1": [(1,)]}, {}, {"d0": set()}),
+        Step({}, {"b1": [(1,)]}, {"d0": {(1, 1)}}),
+    )
+
+
+def test_lists_stand_in_heads() -> None:
+    replay(
+        """
+        d0(X3, X2) :- b2(X2, X1), X3 := nil.
+        d0([1, 2], 1).
+        d1([], X) :- b2(X, _).
+        """,
+        Step({}, {}, {"d0": {((1, 2), 1)}, "d1": set()}),
+        Step({"b2": [(7, 8)]}, {}, {"d0": {((1, 2), 1), ((), 7)}, "d1": {((), 7)}}),
+    )

@@ -33,9 +33,16 @@ class Transaction:
 Script: TypeAlias = tuple[Transaction, ...]
 
 
-def row_pool(dice: Dice, base: Base, least: int = 2, most: int = 12) -> list[Row]:
-    count = dice.number(least, most)
-    return [tuple(dice.pick(DOMAINS[type_]) for type_ in base.types) for _ in range(count)]
+FAR_APART = {**DOMAINS, "int": (0, 1, 3, 1_000_003, 2**40)}
+"""Integers that no table can be addressed by."""
+
+
+def row_pools(dice: Dice, bases: Iterable[Base]) -> Pools:
+    domains = FAR_APART if dice.chance(25) else DOMAINS
+    return {
+        base.name: [tuple(dice.pick(domains[type_]) for type_ in base.types) for _ in range(dice.number(2, 12))]
+        for base in bases
+    }
 
 
 def states(script: Iterable[Transaction], keys: Mapping[str, tuple[int, ...]]) -> Iterator[State]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.oracle.dice import Dice
 from tests.oracle.program import Program, mentioned
 from tests.oracle.random_programs import random_program
-from tests.oracle.scripts import Script, random_script, row_pool
+from tests.oracle.scripts import Script, random_script, row_pools
 from tests.oracle.templates import TEMPLATES
 
 seeds = st.integers(0, 2**32 - 1)
@@ -32,8 +32,7 @@ def random_case(seed: int) -> Case:
     dice = Dice(seed)
     made = random_program(dice)
     known = [base for base in made.bases if base.declared or base.name in mentioned(made)]
-    pools = {base.name: row_pool(dice, base) for base in known}
-    return Case(made, made, random_script(dice, pools))
+    return Case(made, made, random_script(dice, row_pools(dice, known)))
 
 
 def template_case(name: str, seed: int) -> Case:
