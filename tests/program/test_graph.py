@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,7 +44,7 @@ def test_ways(graph: dict[int, list[int]], start: int, goal: int) -> None:
     assert bool(path) is (goal in reachable(graph, start))
     if path:
         assert (path[0], path[-1]) == (start, goal)
-        assert all(there in graph[here] for here, there in zip(path, path[1:], strict=False))
+        assert all(there in graph[here] for here, there in pairwise(path))
 
 
 def test_a_long_chain_needs_no_stack() -> None:

@@ -22,6 +22,7 @@ from headwater.core.diagnostics import Diagnostic, Severity
 from headwater.core.functions import FUNCTIONS, Registry, lookup
 from headwater.language.tree import (
     Aggregate,
+    Atom,
     Binary,
     Call,
     Comparison,
@@ -65,16 +66,17 @@ def termination_warnings(program: Program, registry: Registry = FUNCTIONS) -> It
     if not found:
         return
     asked = {query.atom.relation for query in program.queries}
-    best = _selected(program)
+    best = {place for place in _selected(program) if place[0] not in asked}
+    uses = _uses(program)
     for cycle in found:
         yield from _endless_sums(cycle)
         stages = stage_columns(cycle.rules, cycle.relations)
-        if stages is not None and _names_its_stage(program, cycle, stages):
+        if stages is not None and _names_its_stage(cycle, stages, uses):
             continue
         steps = [step for rule in cycle.recursive_rules() for step in _steps(rule, cycle, registry)]
         if stages is not None and any(wavers(rule, cycle.relations) for rule in cycle.rules):
             steps = [step for step in steps if stages[step.end[0]] == step.end[1]]
-        yield from _growing(cycle, steps, {place for place in best if place[0] not in asked})
+        yield from _growing(cycle, steps, best)
 
 
 def _selected(program: Program) -> set[Place]:
@@ -98,14 +100,22 @@ def _selected(program: Program) -> set[Place]:
     return found
 
 
-def _names_its_stage(program: Program, cycle: Cycle, stages: dict[str, int]) -> bool:
-    """Whether every use of the cycle from outside says which stage it wants."""
-    uses = [query.atom for query in program.queries if query.atom.relation in cycle.relations]
+def _uses(program: Program) -> dict[str, list[tuple[str | None, Atom]]]:
+    """Who asks for each relation: queries (None) and, in a program with queries, heads of rules."""
+    found: dict[str, list[tuple[str | None, Atom]]] = {}
     if program.queries:
+        for query in program.queries:
+            found.setdefault(query.atom.relation, []).append((None, query.atom))
         for rule in program.rules:
-            if rule.head.relation not in cycle.relations:
-                uses += (atom for atom, _ in body_atoms(rule) if atom.relation in cycle.relations)
-    return bool(uses) and all(isinstance(atom.args[stages[atom.relation]], Constant) for atom in uses)
+            for atom, _ in body_atoms(rule):
+                found.setdefault(atom.relation, []).append((rule.head.relation, atom))
+    return found
+
+
+def _names_its_stage(cycle: Cycle, stages: dict[str, int], uses: dict[str, list[tuple[str | None, Atom]]]) -> bool:
+    """Whether every use of the cycle from outside says which stage it wants."""
+    outside = [atom for name in cycle.relations for user, atom in uses.get(name, ()) if user not in cycle.relations]
+    return bool(outside) and all(isinstance(atom.args[stages[atom.relation]], Constant) for atom in outside)
 
 
 def _steps(rule: Rule, cycle: Cycle, registry: Registry) -> Iterator[_Step]:
@@ -168,7 +178,7 @@ def _growing(cycle: Cycle, steps: list[_Step], best: set[Place]) -> Iterator[Dia
         edges.setdefault(step.end, [])
     part_of = {place: part for part, members in enumerate(components(edges)) for place in members}
     feeding = [step for step in steps if step.grows and part_of[step.start] == part_of[step.end]]
-    kept = {place[0] for place in best if any(step.end == place for step in feeding)}
+    kept = {step.end[0] for step in feeding if step.end in best}
     held = {part_of[place] for place in part_of if place[0] in kept}
     by_rule: dict[int, list[_Step]] = {}
     for step in feeding:
