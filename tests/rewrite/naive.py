@@ -1,7 +1,8 @@
 """Checked programs evaluated the dumbest way: stratum by stratum, every rule over all rows, until nothing changes.
 
-It reads the model and shares no code with the engine. It knows selections and ignores time and windows.
-A program that does not settle within the given rounds or rows raises `Diverges`.
+It reads the model and shares no code with the engine; what an aggregate means it takes from the oracle. It knows
+selections, and ignores time and windows. A program that does not settle within the given rounds or rows
+raises `Diverges`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 from headwater.core.functions import FUNCTIONS, lookup
@@ -30,6 +32,8 @@ from headwater.language.tree import (
 )
 from headwater.program.model import Program, Relation
 from headwater.program.strata import strata
+from tests.oracle.aggregate import aggregate
+from tests.oracle.program import Agg
 
 Row = tuple[Any, ...]
 State = dict[str, set[Row]]
@@ -61,7 +65,7 @@ def evaluate(program: Program, data: State, *, rounds: int = 40, rows: int = 250
     stated = {name: set(given) for name, given in state.items()}
     relations = {relation.name: relation for relation in program.relations}
     for stratum in strata(program):
-        rules = [rule for rule in program.rules if rule.body and rule.head.relation in stratum.relations]
+        rules = [rule for rule in program.rules if rule.head.relation in stratum.relations]
         for _ in range(rounds):
             derived = {name: _derive(name, rules, state, stated.get(name, set())) for name in stratum.relations}
             derived = {name: _selected(relations[name], found) for name, found in derived.items()}
@@ -89,57 +93,40 @@ def answers(program: Program, state: State) -> State:
 
 
 def _derive(name: str, rules: list[Rule], state: State, stated: set[Row]) -> set[Row]:
-    plain: set[Row] = set(stated)
-    groups: dict[Row, dict[int, tuple[Aggregate, set[Row]]]] = {}
-    for rule in rules:
-        if rule.head.relation != name:
-            continue
-        named = sorted(_named(rule))
+    own = [rule for rule in rules if rule.head.relation == name]
+    shapes = {at: arg for rule in own for at, arg in enumerate(rule.head.args) if isinstance(arg, Aggregate)}
+    if shapes:
+        return _aggregated(own, shapes, state)
+    return stated | {
+        tuple(_value(arg, binding) for arg in rule.head.args) for rule in own for binding in _solve(rule, state)
+    }
+
+
+def _aggregated(rules: list[Rule], shapes: dict[int, Aggregate], state: State) -> set[Row]:
+    """The distinct bindings of all rules, pooled per group; a rule without an aggregate pools its plain value."""
+    groups: dict[Row, dict[Row, list[Row]]] = defaultdict(dict)
+    for number, rule in enumerate(rules):
         for binding in _solve(rule, state):
-            if not any(isinstance(arg, Aggregate) for arg in rule.head.args):
-                plain.add(tuple(_value(arg, binding) for arg in rule.head.args))
-                continue
-            key = tuple(None if isinstance(arg, Aggregate) else _value(arg, binding) for arg in rule.head.args)
-            seen = tuple(binding[each] for each in named)
-            for at, arg in enumerate(rule.head.args):
-                if isinstance(arg, Aggregate):
-                    values = tuple(_value(inner, binding) for inner in arg.args)
-                    groups.setdefault(key, {}).setdefault(at, (arg, set()))[1].add((id(rule), seen, values))
-    for key, columns in groups.items():
-        row = list(key)
-        for at, (aggregate, found) in columns.items():
-            row[at] = _aggregate(aggregate, [values[0] for _, _, values in found])
-        plain.add(tuple(row))
-    return plain
+            identity = (number, tuple(sorted(binding.items())))
+            args = rule.head.args
+            group = tuple(_value(arg, binding) for at, arg in enumerate(args) if at not in shapes)
+            groups[group][identity] = [_pooled(args[at], shape, binding, identity) for at, shape in shapes.items()]
+    rows = set()
+    for group, pooled in groups.items():
+        results = [
+            aggregate(Agg(shape.function, (), shape.limit), [values[at] for values in pooled.values()])
+            for at, shape in enumerate(shapes.values())
+        ]
+        for chosen in product(*results):
+            values, plain = iter(chosen), iter(group)
+            rows.add(tuple(next(values if at in shapes else plain) for at in range(len(rules[0].head.args))))
+    return rows
 
 
-def _named(rule: Rule) -> set[str]:
-    found: set[str] = set()
-    for goal in rule.body:
-        match goal:
-            case Atom(args=args):
-                found |= {arg.name for arg in args if isinstance(arg, Variable)}
-            case Assign(variable=variable):
-                found.add(variable.name)
-            case _:
-                pass
-    return found
-
-
-def _aggregate(aggregate: Aggregate, values: list[Any]) -> Any:
-    match aggregate.function:
-        case "min" | "mmin":
-            return min(values)
-        case "max" | "mmax":
-            return max(values)
-        case "count":
-            return len(values)
-        case "sum":
-            return sum(sorted(values))
-        case "avg":
-            return sum(sorted(values)) / len(values)
-        case _:
-            raise AssertionError(aggregate.function)
+def _pooled(arg: Term | Aggregate, shape: Aggregate, binding: Binding, identity: Row) -> Row:
+    if isinstance(arg, Aggregate):
+        return tuple(_value(inner, binding) for inner in arg.args)
+    return (_value(arg, binding),) if len(shape.args) == 1 else (identity, _value(arg, binding))
 
 
 def _selected(relation: Relation, rows: set[Row]) -> set[Row]:

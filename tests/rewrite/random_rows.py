@@ -12,18 +12,23 @@ from tests.rewrite.naive import State
 NODES = ("a", "b", "c", "d")
 
 
-def random_rows(program: Program, random: Random, *, ordered: bool) -> State:
-    """Up to six rows each. With `ordered`, a row's first two columns rise if they are of one kind: no cycles."""
+def random_rows(program: Program, random: Random, *, ordered: bool, least: int = 0) -> State:
+    """Up to six rows each. With `ordered`, a row's first two columns rise if they are of one kind: no cycles.
+
+    `least` is the smallest number in columns that are not declared.
+    """
     costs = _number_columns(program)
     return {
-        relation.name: {_row(relation, random, costs, ordered) for _ in range(random.randint(0, 6))}
+        relation.name: {_row(relation, random, costs, ordered, least) for _ in range(random.randint(0, 6))}
         for relation in program.relations
         if not relation.derived
     }
 
 
-def _row(relation: Relation, random: Random, costs: set[tuple[str, int]], ordered: bool) -> tuple[Any, ...]:
-    row = [_value(column.type, (relation.name, at) in costs, random) for at, column in enumerate(relation.columns)]
+def _row(relation: Relation, random: Random, costs: set[tuple[str, int]], ordered: bool, least: int) -> tuple[Any, ...]:
+    row = [
+        _value(column.type, (relation.name, at) in costs, random, least) for at, column in enumerate(relation.columns)
+    ]
     if ordered and len(row) > 1 and type(row[0]) is type(row[1]):
         row[:2] = sorted(row[:2])
         if row[0] == row[1] and isinstance(row[0], str):
@@ -31,14 +36,14 @@ def _row(relation: Relation, random: Random, costs: set[tuple[str, int]], ordere
     return tuple(row)
 
 
-def _value(type_: Type | None, is_number: bool, random: Random) -> Any:
+def _value(type_: Type | None, is_number: bool, random: Random, least: int) -> Any:
     match type_:
         case Type.INT | Type.TIMESTAMP:
             return random.randint(0, 4)
         case Type.FLOAT:
             return float(random.randint(0, 3)) / 2
         case None if is_number:
-            return random.randint(0, 3)
+            return random.randint(least, 3)
         case _:
             return random.choice(NODES)
 

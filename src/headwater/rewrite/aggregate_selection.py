@@ -28,9 +28,9 @@ from dataclasses import dataclass, replace
 
 from headwater.language.tree import Aggregate, Atom, Constant, Rule, Variable
 from headwater.program.aggregates import aggregate_columns
+from headwater.program.cycles import cycles
 from headwater.program.model import Program, Relation, Selection
 from headwater.program.terms import body_atoms, goal_names
-from headwater.rewrite.recursion import cycles
 from headwater.rewrite.shapes import path_ends, rule_shapes
 from headwater.rewrite.substructure import carries
 
@@ -58,9 +58,10 @@ def aggregate_selection(program: Program) -> Program:
         for name in {atom.relation for atom, _ in body_atoms(rule)}:
             readers.setdefault(name, []).append(rule)
     chosen: dict[str, tuple[Selection, ...]] = {}
-    for name, cycle in cycles(program).items():
+    for cycle in cycles(program):
+        name, *others = cycle.relations
         relation = relations[name]
-        if len(cycle) == 1 and name not in outputs and relation.key is None and not relation.selections:
+        if not others and name not in outputs and relation.key is None and not relation.selections:
             selections = _selections(relation, relations, rules_of, readers[name])
             if selections:
                 chosen[name] = selections

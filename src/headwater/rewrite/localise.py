@@ -57,7 +57,8 @@ Place: TypeAlias = Variable | Constant  # never marked with `@`, so that places 
 _ONE_PLACE = Constant(0, Type.INT)
 """Where the bindings of an aggregate without groups are brought together."""
 
-_IDEMPOTENT = frozenset({"min", "max", "mmin", "mmax", "mcount", "msum", "top"})
+_OF_VALUES = frozenset({"min", "max", "mmin", "mmax", "top"})
+"""Aggregates of a set of values: it does not matter how often a value comes."""
 
 
 def localise(program: Program) -> Program:
@@ -90,6 +91,7 @@ class _Localiser:
         self.rules: list[Rule] = []
         self.copies: dict[tuple[str, int | None], str] = {}  # (relation, column), without a column the replica
         self.types: Mapping[str, Type | None] = {}  # of the variables of the rule at hand
+        self.over_all = _ranging_over_all(program)
         self.group_column = _group_columns(program, self.relations)
 
     def run(self) -> Program:
@@ -252,14 +254,14 @@ class _Localiser:
         rest = tuple(goal for goal in rest if goal not in done)
         bound |= _names(done)
         needed = _names((*rest, *later)) | {name for arg in rule.head.args for name in names(arg)}
-        keeps_all = rule.head.relation in self.group_column and not _is_idempotent(rule.head)
-        return self._relation(rule, (*goals, *done), bound if keeps_all else bound & needed, place), rest
+        carried = bound if rule.head.relation in self.over_all else bound & needed
+        return self._relation(rule, (*goals, *done), carried, place), rest
 
     def _gathered(self, rule: Rule, goals: Sequence[Goal], place: Place) -> Atom:
         """The bindings of an aggregate at one place: all named variables, unless what the head names is enough."""
-        if _is_idempotent(rule.head):
-            return self._relation(rule, goals, {name for arg in rule.head.args for name in names(arg)}, place)
-        return self._relation(rule, goals, _names(goals), place)
+        if rule.head.relation in self.over_all:
+            return self._relation(rule, goals, _names(goals), place)
+        return self._relation(rule, goals, {name for arg in rule.head.args for name in names(arg)}, place)
 
     def _relation(self, rule: Rule, goals: Sequence[Goal], carried: set[str], place: Place) -> Atom:
         """A new relation at `place` that holds the `carried` variables of `goals`; a lone time among them stays one."""
@@ -296,9 +298,14 @@ class _Localiser:
         return f"{wish}{number}"
 
 
-def _is_idempotent(head: Head) -> bool:
-    """Whether the aggregates of a head do not care how often they see a value."""
-    return all(arg.function in _IDEMPOTENT for arg in head.args if isinstance(arg, Aggregate))
+def _ranging_over_all(program: Program) -> set[str]:
+    """The aggregate relations for which it matters how often, and with what beside it, a value comes."""
+    return {
+        rule.head.relation
+        for rule in program.rules
+        for arg in rule.head.args
+        if isinstance(arg, Aggregate) and arg.function not in _OF_VALUES
+    }
 
 
 def _atoms(rule: Rule) -> list[Head | Atom]:

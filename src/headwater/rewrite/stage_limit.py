@@ -15,14 +15,14 @@ when a recursive goal's stage is not tied to the head's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from headwater.core.types import Type
 from headwater.language.tree import Assign, Atom, Binary, Comparison, Constant, Rule, Term, Variable
+from headwater.program.cycles import Cycle, cycles
 from headwater.program.model import Program
 from headwater.program.terms import body_atoms
-from headwater.rewrite.recursion import cycles
 
 Positions = Mapping[str, int]
 
@@ -39,18 +39,18 @@ def stage_limit(program: Program) -> Program:
     if not program.queries:
         return program
     limited = program
-    for cycle in dict.fromkeys(cycles(program).values()):
+    for cycle in cycles(program):
         limited = _limit(limited, cycle)
     return limited
 
 
-def _limit(program: Program, cycle: frozenset[str]) -> Program:
-    rules_of_cycle = [rule for rule in program.rules if rule.head.relation in cycle]
+def _limit(program: Program, around: Cycle) -> Program:
+    cycle = around.relations
     for asked in _uses_from_outside(program, cycle):
         for position, arg in enumerate(asked.args):
             if _stage(arg) is None:
                 continue
-            positions = _stage_positions(rules_of_cycle, cycle, asked.relation, position)
+            positions = _stage_positions(around.rules, cycle, asked.relation, position)
             last = None if positions is None else _last_stage(program, cycle, positions)
             if positions is not None and last is not None:
                 rules = tuple(
@@ -77,7 +77,7 @@ def _stage(arg: Term) -> int | None:
             return None
 
 
-def _stage_positions(rules: list[Rule], cycle: frozenset[str], start: str, position: int) -> Positions | None:
+def _stage_positions(rules: Iterable[Rule], cycle: frozenset[str], start: str, position: int) -> Positions | None:
     """The stage argument of every relation of the cycle, found from that of `start`; None if it is not staged."""
     positions = {start: position}
     rules_of: dict[str, list[Rule]] = {}
