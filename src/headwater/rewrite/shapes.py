@@ -34,12 +34,16 @@ Node: TypeAlias = str  # a variable's name, or a constant's printed value after 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`is_list` is None where the type is not known; `first` and `last` are what is known to stand at a list's ends."""
+    """`is_list` is None where the type is not known; `first` and `last` are what is known to stand at a list's ends.
+
+    `pair` is a list of two, such as a link, which `concatPath` also takes from its far end.
+    """
 
     is_list: bool | None = None
     empty: bool = False
     first: frozenset[Node] = frozenset()
     last: frozenset[Node] = frozenset()
+    pair: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ def shape_of(term: Term, shapes: Mapping[str, Shape]) -> Shape | None:
                 return None
             if not items:
                 return Shape(is_list=True, empty=True)
-            return Shape(True, False, _nodes(items[0]), _nodes(items[-1]))
+            return Shape(True, False, _nodes(items[0]), _nodes(items[-1]), pair=len(items) == 2)
         case ListTerm():
             return None
         case Binary(op=op, left=left, right=right):
@@ -153,7 +157,11 @@ def _joined_path(args: tuple[Term, ...], left: Shape, right: Shape) -> Shape | N
     if left.is_list and right.is_list:
         if left.empty or right.empty:
             return right if left.empty else left
-        return Shape(True, False, left.first, right.last) if left.last & right.first else None
+        if left.last & right.first:
+            return Shape(True, False, left.first, right.last)
+        if left.pair and left.first & right.first:
+            return Shape(True, False, left.last, right.last)
+        return None
     if left.is_list is False or right.is_list is False:
         # A node that is no list is put in front or behind, whatever the other side is.
         first = _nodes(args[0]) if left.is_list is False else left.first

@@ -15,7 +15,7 @@ when a recursive goal's stage is not tied to the head's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from headwater.core.types import Type
@@ -35,37 +35,53 @@ class _Step:
     by: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """For one cycle: where each of its relations has its stage, and the last stage that anyone asks for."""
+
+    positions: Positions
+    last: int
+
+
 def stage_limit(program: Program) -> Program:
     if not program.queries:
         return program
-    limited = program
-    for cycle in cycles(program):
-        limited = _limit(limited, cycle)
-    return limited
+    found = cycles(program)
+    uses = _uses_from_outside(program, found)
+    limits: dict[str, _Limit] = {}
+    for cycle, asked in zip(found, uses, strict=True):
+        limit = _limit(cycle, asked)
+        if limit is not None:
+            limits.update(dict.fromkeys(cycle.relations, limit))
+    rules = tuple(_bounded(rule, limits.get(rule.head.relation)) for rule in program.rules)
+    return program if rules == program.rules else replace(program, rules=rules)
 
 
-def _limit(program: Program, around: Cycle) -> Program:
-    cycle = around.relations
-    for asked in _uses_from_outside(program, cycle):
-        for position, arg in enumerate(asked.args):
+def _limit(cycle: Cycle, uses: list[Atom]) -> _Limit | None:
+    for use in uses:
+        for position, arg in enumerate(use.args):
             if _stage(arg) is None:
                 continue
-            positions = _stage_positions(around.rules, cycle, asked.relation, position)
-            last = None if positions is None else _last_stage(program, cycle, positions)
-            if positions is not None and last is not None:
-                rules = tuple(
-                    _bounded(rule, cycle, positions, last) if rule.head.relation in cycle else rule
-                    for rule in program.rules
-                )
-                return program if rules == program.rules else replace(program, rules=rules)
-    return program
+            positions = _stage_positions(cycle, use.relation, position)
+            if positions is not None:
+                last = _last_stage(uses, positions)
+                if last is not None:
+                    return _Limit(positions, last)
+    return None
 
 
-def _uses_from_outside(program: Program, cycle: frozenset[str]) -> list[Atom]:
-    uses = [query.atom for query in program.queries if query.atom.relation in cycle]
+def _uses_from_outside(program: Program, found: list[Cycle]) -> list[list[Atom]]:
+    """For each cycle, the goals and queries that read it without being part of it."""
+    cycle_of = {name: number for number, cycle in enumerate(found) for name in cycle.relations}
+    uses: list[list[Atom]] = [[] for _ in found]
+    for query in program.queries:
+        if query.atom.relation in cycle_of:
+            uses[cycle_of[query.atom.relation]].append(query.atom)
     for rule in program.rules:
-        if rule.head.relation not in cycle:
-            uses.extend(atom for atom, _ in body_atoms(rule) if atom.relation in cycle)
+        for atom, _ in body_atoms(rule):
+            cycle = cycle_of.get(atom.relation)
+            if cycle is not None and cycle_of.get(rule.head.relation) != cycle:
+                uses[cycle].append(atom)
     return uses
 
 
@@ -77,22 +93,26 @@ def _stage(arg: Term) -> int | None:
             return None
 
 
-def _stage_positions(rules: Iterable[Rule], cycle: frozenset[str], start: str, position: int) -> Positions | None:
-    """The stage argument of every relation of the cycle, found from that of `start`; None if it is not staged."""
+def _stage_positions(cycle: Cycle, start: str, position: int) -> Positions | None:
+    """The stage argument of every relation of the cycle, found from that of `start`; None if it is not staged.
+
+    Unlike `headwater.program.stages`, which asks what makes an aggregate well defined, this starts from the
+    argument that was asked for, and a stage may also stay as it is all the way round.
+    """
     positions = {start: position}
     rules_of: dict[str, list[Rule]] = {}
-    for rule in rules:
+    for rule in cycle.recursive_rules():
         rules_of.setdefault(rule.head.relation, []).append(rule)
     frontier = [start]
     while frontier:
         name = frontier.pop()
         for rule in rules_of[name]:
-            recursive = [atom for atom, _ in body_atoms(rule) if atom.relation in cycle]
             step = _step(rule, positions[name])
-            if recursive and step is None:
+            if step is None:
                 return None
-            for atom in recursive:
-                assert step is not None
+            for atom, _ in body_atoms(rule):
+                if atom.relation not in cycle.relations:
+                    continue
                 stands = _position_of(atom, step.variable, positions.get(atom.relation))
                 if stands is None:
                     return None
@@ -129,20 +149,18 @@ def _position_of(atom: Atom, variable: Variable, known: int | None) -> int | Non
     return found[0] if len(found) == 1 else None
 
 
-def _last_stage(program: Program, cycle: frozenset[str], positions: Positions) -> int | None:
-    last: int | None = None
-    for use in _uses_from_outside(program, cycle):
-        stage = _stage(use.args[positions[use.relation]])
-        if stage is None:
-            return None
-        last = stage if last is None else max(last, stage)
-    return last
+def _last_stage(uses: list[Atom], positions: Positions) -> int | None:
+    stages = [_stage(use.args[positions[use.relation]]) for use in uses]
+    known = [stage for stage in stages if stage is not None]
+    return max(known) if len(known) == len(stages) else None
 
 
-def _bounded(rule: Rule, cycle: frozenset[str], positions: Positions, last: int) -> Rule:
-    step = _step(rule, positions[rule.head.relation])
-    if step is None or step.by == 0 or not any(atom.relation in cycle for atom, _ in body_atoms(rule)):
+def _bounded(rule: Rule, limit: _Limit | None) -> Rule:
+    if limit is None or not any(atom.relation in limit.positions for atom, _ in body_atoms(rule)):
+        return rule
+    step = _step(rule, limit.positions[rule.head.relation])
+    if step is None or step.by == 0:
         return rule
     variable = replace(step.variable, location=False)
-    bound = Comparison("<", variable, Constant(last - step.by + 1, Type.INT))
+    bound = Comparison("<", variable, Constant(limit.last - step.by + 1, Type.INT))
     return rule if bound in rule.body else replace(rule, body=(*rule.body, bound))

@@ -101,10 +101,10 @@ def _resolved(views: dict[str, _View]) -> dict[str, _View]:
     """Each view in terms of a relation that is none; those that only ever lead back to themselves are left out."""
     done: dict[str, _View | None] = {}
     for start in views:
-        chain: list[str] = []
+        chain: dict[str, None] = {}
         name = start
         while name in views and name not in done and name not in chain:
-            chain.append(name)
+            chain[name] = None
             name = views[name].atom.relation
         circular = name in chain or done.get(name, _NOT_A_VIEW) is None
         for link in reversed(chain):
