@@ -172,6 +172,7 @@ class _Normaliser:
         for step in self.steps:
             if isinstance(step, Atom):
                 self.bound.update(arg.name for arg in step.args if isinstance(arg, Variable))
+        self.bound |= self.excused
 
     def _count_uses(self, term: Term | Aggregate) -> None:
         for variable in variables(term):
@@ -186,11 +187,11 @@ class _Normaliser:
             case Comparison(op, left, right):
                 left, right = _canonical(left, self.known), _canonical(right, self.known)
                 if op == "=":
-                    self.steps.append(_Equation(left, right, goal.span))
+                    self._equate(left, right, goal.span)
                 else:
                     self._filter(replace(goal, left=_built(left), right=_built(right)))
             case Assign(variable, term):
-                self.steps.append(_Equation(variable, _canonical(term, self.known), goal.span))
+                self._equate(variable, _canonical(term, self.known), goal.span)
             case Condition(call):
                 self._filter(replace(goal, call=self._call(call)))
             case _:
@@ -216,13 +217,13 @@ class _Normaliser:
     def _atom(self, atom: Atom) -> None:
         called = self.known.goal_function(atom.relation)
         if called is None:
-            waiting: list[_Step] = []
-            self.steps.append(replace(atom, args=tuple(self._plain(arg, waiting) for arg in atom.args)))
-            self.steps += waiting
+            place = len(self.steps)
+            args = tuple(self._plain(arg) for arg in atom.args)
+            self.steps.insert(place, replace(atom, args=args))  # before the goals that hold what its arguments were
             return
         equation = self._equation(called, atom)
         if equation is not None:
-            self.steps.append(equation)
+            self._equate(equation.left, equation.right, equation.span)
         else:
             self._filter(Condition(self._call(Call(called, atom.args, span=atom.span)), span=atom.span))
 
@@ -240,9 +241,7 @@ class _Normaliser:
     def _negation(self, goal: Negation, atom: Atom) -> None:
         called = self.known.goal_function(atom.relation)
         if called is None:
-            self.steps.append(
-                replace(goal, atom=replace(atom, args=tuple(self._plain(arg, self.steps) for arg in atom.args)))
-            )
+            self.steps.append(replace(goal, atom=replace(atom, args=tuple(self._plain(arg) for arg in atom.args))))
             return
         equation = self._equation(called, atom)
         if equation is not None:
@@ -251,13 +250,25 @@ class _Normaliser:
             call = self._call(Call(called, atom.args, span=atom.span))
             self._filter(Condition(call, negated=True, span=goal.span))
 
-    def _plain(self, arg: Term, steps: list[_Step]) -> Variable | Wildcard | Constant:
+    def _plain(self, arg: Term) -> Variable | Wildcard | Constant:
         if isinstance(arg, Variable | Wildcard | Constant):
             return arg
         term = _canonical(arg, self.known)
         variable = self._fresh(term)
-        steps.append(_Equation(variable, term, arg.span))
+        self._equate(variable, term, arg.span)
         return variable
+
+    def _equate(self, left: Term, right: Term, span: Span | None) -> None:
+        """Add an equation, unless a `_` stands in it where it needs a value."""
+        stray = [*_stray_wildcards(left), *_stray_wildcards(right)]
+        if not stray and _has_hole(left) and _has_hole(right):
+            stray = [part for part in subterms(right) if isinstance(part, Wildcard)]
+        if not stray:
+            self.steps.append(_Equation(left, right, span))
+            return
+        for wildcard in stray:
+            self._no_wildcard(wildcard)
+        self.excused |= names(left) | names(right)
 
     def _fresh(self, term: Term) -> Variable:
         self.fresh_count += 1
@@ -268,15 +279,17 @@ class _Normaliser:
         args: list[Term | Aggregate] = []
         for arg in head.args:
             self._count_uses(arg)
-            self._no_wildcard(arg)
+            for part in arg.args if isinstance(arg, Aggregate) else (arg,):
+                if isinstance(part, Wildcard):
+                    self._no_wildcard(part)
             if isinstance(arg, Aggregate):
-                inner = tuple(self._plain(each, self.steps) for each in arg.args)
+                inner = tuple(self._plain(each) for each in arg.args)
                 kind = AGGREGATES.get(arg.function)
                 if kind is not None and kind.pairs and len(inner) == 1:
                     inner = (*inner, Constant(1, Type.INT, span=arg.span))
                 args.append(replace(arg, args=inner))
             else:
-                args.append(self._plain(arg, self.steps))
+                args.append(self._plain(arg))
         return replace(head, args=tuple(args))
 
     # Putting the goals in order.
@@ -322,8 +335,10 @@ class _Normaliser:
         left, right = self.missing[index]
         if not isinstance(step, _Equation):
             return not left
-        return (not left and not _has_hole(step.left) and (not right or _takes_value(step.right))) or (
-            not right and not _has_hole(step.right) and (not left or _takes_value(step.left))
+        left_has_value = not left and not _has_hole(step.left)
+        right_has_value = not right and not _has_hole(step.right)
+        return (left_has_value and (right_has_value or _takes_value(step.right))) or (
+            right_has_value and _takes_value(step.left)
         )
 
     def _bind(self, name: str) -> None:
@@ -465,6 +480,19 @@ class _Normaliser:
 
 def _has_hole(term: Term) -> bool:
     return any(isinstance(part, Wildcard) for part in subterms(term))
+
+
+def _stray_wildcards(term: Term) -> list[Wildcard]:
+    """The `_` that are no part of a list pattern, but of something that must have a value."""
+    match term:
+        case ListTerm(items, tail):
+            return [stray for part in (*items, *([tail] if tail else [])) for stray in _stray_wildcards(part)]
+        case Binary() | Call():
+            return [part for part in subterms(term) if isinstance(part, Wildcard)]
+        case Variable() | Wildcard() | Constant():
+            return []
+        case _:
+            assert_never(term)
 
 
 def _hole(step: _Step) -> Wildcard | None:

@@ -1,0 +1,68 @@
+"""`headwater plan`: any stage as text, what the rewrites did, and how to leave one out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headwater.cli.main import app
+
+SHORTEST = """
+SP1: path(S, D, C) :- link(S, D, C).
+SP2: path(S, D, C) :- link(S, Z, C1), path(Z, D, C2), C = C1 + C2.
+SP3: best(S, D, min<C>) :- path(S, D, C).
+query best(S, D, C).
+"""
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["plan", *arguments])
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "shortest.dl"
+    path.write_text(SHORTEST, encoding="utf-8")
+    return str(path)
+
+
+def test_stages(program: str) -> None:
+    assert "C = C1 + C2" in run(program, "--stage", "parsed").stdout
+    checked = run(program, "--stage", "checked").stdout
+    assert "C := C1 + C2" in checked
+    assert "keeps the min" not in checked
+    rewritten = run(program, "--stage", "rewritten").stdout
+    assert "% path keeps the min of c per (s, d)" in rewritten
+    assert run(program, "--stage", "rewritten").exit_code == 0
+
+
+def test_the_trace_names_the_rewrite_and_what_it_changed(program: str) -> None:
+    lines = run(program, "--trace").stdout.splitlines()
+    place = lines.index("% aggregate_selection")
+    assert lines[place + 1] == "% + % path keeps the min of c per (s, d)"
+
+
+def test_the_trace_of_a_program_that_nothing_changes(tmp_path: Path) -> None:
+    path = tmp_path / "plain.dl"
+    path.write_text("p(X, Y) :- q(X, Y).\np(X, Y) :- p(X, Z), q(Z, Y).\n")
+    assert run(str(path), "--trace").stdout.startswith("% no rewrite changed anything\n")
+
+
+def test_a_rewrite_can_be_left_out(program: str) -> None:
+    assert "keeps the min" not in run(program, "--disable", "aggregate_selection").stdout
+    wrong = run(program, "--disable", "agregate_selection")
+    assert wrong.exit_code == 2
+    assert "aggregate_selection" in wrong.stderr
+
+
+def test_what_cannot_be_shown(program: str, tmp_path: Path) -> None:
+    assert run(program, "--stage", "planed").exit_code == 2
+    assert run(str(tmp_path / "missing.dl")).exit_code == 2
+    bad = tmp_path / "bad.dl"
+    bad.write_text("p(X) :- q(Y).")
+    result = run(str(bad))
+    assert result.exit_code == 1
+    assert "error[HW301]" in result.stderr
+    assert result.stdout == ""
