@@ -9,10 +9,10 @@ What a checked program promises, so that later stages need not look:
   every `Comparison` and `Condition` has all its variables bound by positive atoms and `Assign`s;
   `larger(T, A, B)` and `largest(T, ...)` are `Assign(T, larger(A, B))`; `encd`/`decd` likewise: every
   goal that is not an atom is an `Assign`, a `Comparison` or a `Condition` over registered functions;
-- list patterns were lowered to calls of list functions; path functions with a `link(S, D, ...)`
-  argument got a list `[S, D]` in its place;
+- list patterns were lowered to calls of list functions: a `ListTerm` builds a list and has no tail; path
+  functions with a `link(S, D, ...)` argument got a list `[S, D]` in its place;
 - location marks and `#` stay on the nodes for printing and for the network rules, and mean nothing else;
-- facts (rules without a body) have constant arguments (after folding);
+- facts (rules without a body) have constant arguments (after folding), or lists of constants;
 - head arguments are variables, constants or aggregates over variables or constants.
 
 Facts about a program (types, strata, locality) live in functions beside this file, not here.

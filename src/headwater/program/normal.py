@@ -17,14 +17,12 @@ from heapq import heapify, heappop, heappush
 from typing import TypeAlias, assert_never
 
 from headwater.core.diagnostics import Diagnostic
-from headwater.core.functions import lookup
 from headwater.core.source import Span
 from headwater.core.types import Type
 from headwater.language.tree import (
     Aggregate,
     Assign,
     Atom,
-    Binary,
     Call,
     Comparison,
     Condition,
@@ -39,7 +37,8 @@ from headwater.language.tree import (
     Wildcard,
 )
 from headwater.program.aggregates import AGGREGATES
-from headwater.program.names import PATH_FUNCTIONS, Names
+from headwater.program.lowering import built, canonical, has_hole, pieces, stray_wildcards, takes_value
+from headwater.program.names import Names
 from headwater.program.nearest import nearest
 from headwater.program.terms import goal_terms, names, subterms, variables
 from headwater.program.values import fold
@@ -85,7 +84,7 @@ def _fact(rule: Rule, known: Names) -> tuple[Rule, list[Diagnostic]]:
             continue
         if isinstance(arg, Constant):
             continue
-        value = fold(_canonical(arg, known), known.registry)
+        value = fold(canonical(arg, known), known.registry)
         if value is None:
             diagnostics.append(Diagnostic("HW308", "this argument of a fact has no value", arg.span))
         else:
@@ -104,51 +103,6 @@ def _unbound_in_fact(term: Variable | Wildcard) -> Diagnostic:
         note="a fact has no body that could bind it",
         hint=hint,
     )
-
-
-def _canonical(term: Term, known: Names) -> Term:
-    """Functions by their plain names; a link inside a path function as the list of its two ends."""
-    match term:
-        case Variable() | Wildcard() | Constant():
-            return term
-        case ListTerm(items, tail):
-            rest = None if tail is None else _canonical(tail, known)
-            return replace(term, items=tuple(_canonical(item, known) for item in items), tail=rest)
-        case Binary(_, left, right):
-            return replace(term, left=_canonical(left, known), right=_canonical(right, known))
-        case Call(name, args):
-            function = lookup(known.registry, name)
-            if function is None:
-                return term
-            if function.name in PATH_FUNCTIONS:
-                args = tuple(_ends(arg, known) for arg in args)
-            return replace(term, function=function.name, args=tuple(_canonical(arg, known) for arg in args))
-        case _:
-            assert_never(term)
-
-
-def _ends(arg: Term, known: Names) -> Term:
-    match arg:
-        case Call(name, args) if lookup(known.registry, name) is None and len(args) >= 2:
-            return ListTerm(args[:2], span=arg.span)
-        case _:
-            return arg
-
-
-def _built(term: Term) -> Term:
-    """The term as a value: `[H | T]` is built by `concat`."""
-    match term:
-        case Variable() | Wildcard() | Constant():
-            return term
-        case ListTerm(items, tail):
-            front = ListTerm(tuple(_built(item) for item in items), span=term.span)
-            return front if tail is None else Call("concat", (front, _built(tail)), span=term.span)
-        case Binary(_, left, right):
-            return replace(term, left=_built(left), right=_built(right))
-        case Call(_, args):
-            return replace(term, args=tuple(_built(arg) for arg in args))
-        case _:
-            assert_never(term)
 
 
 class _Normaliser:
@@ -185,22 +139,22 @@ class _Normaliser:
             case Negation(atom):
                 self._negation(goal, atom)
             case Comparison(op, left, right):
-                left, right = _canonical(left, self.known), _canonical(right, self.known)
+                left, right = canonical(left, self.known), canonical(right, self.known)
                 if op == "=":
                     self._equate(left, right, goal.span)
                 else:
-                    self._filter(replace(goal, left=_built(left), right=_built(right)))
+                    self._filter(replace(goal, left=built(left), right=built(right)))
             case Assign(variable, term):
-                self._equate(variable, _canonical(term, self.known), goal.span)
+                self._equate(variable, canonical(term, self.known), goal.span)
             case Condition(call):
                 self._filter(replace(goal, call=self._call(call)))
             case _:
                 assert_never(goal)
 
     def _call(self, call: Call) -> Call:
-        built = _built(_canonical(call, self.known))
-        assert isinstance(built, Call)
-        return built
+        value = built(canonical(call, self.known))
+        assert isinstance(value, Call)
+        return value
 
     def _filter(self, goal: Comparison | Condition) -> None:
         for term in goal_terms(goal):
@@ -229,7 +183,7 @@ class _Normaliser:
 
     def _equation(self, called: str, atom: Atom) -> _Equation | None:
         """A goal that gives a value to some of its arguments, as an equation; None: it is a condition."""
-        args = tuple(_canonical(arg, self.known) for arg in atom.args)
+        args = tuple(canonical(arg, self.known) for arg in atom.args)
         if called == "encd":
             return _Equation(args[2], ListTerm(args[:2], span=atom.span), atom.span)
         if called == "decd":
@@ -245,7 +199,7 @@ class _Normaliser:
             return
         equation = self._equation(called, atom)
         if equation is not None:
-            self._filter(Comparison("!=", _built(equation.left), _built(equation.right), span=goal.span))
+            self._filter(Comparison("!=", built(equation.left), built(equation.right), span=goal.span))
         else:
             call = self._call(Call(called, atom.args, span=atom.span))
             self._filter(Condition(call, negated=True, span=goal.span))
@@ -253,15 +207,15 @@ class _Normaliser:
     def _plain(self, arg: Term) -> Variable | Wildcard | Constant:
         if isinstance(arg, Variable | Wildcard | Constant):
             return arg
-        term = _canonical(arg, self.known)
+        term = canonical(arg, self.known)
         variable = self._fresh(term)
         self._equate(variable, term, arg.span)
         return variable
 
     def _equate(self, left: Term, right: Term, span: Span | None) -> None:
         """Add an equation, unless a `_` stands in it where it needs a value."""
-        stray = [*_stray_wildcards(left), *_stray_wildcards(right)]
-        if not stray and _has_hole(left) and _has_hole(right):
+        stray = [*stray_wildcards(left), *stray_wildcards(right)]
+        if not stray and has_hole(left) and has_hole(right):
             stray = [part for part in subterms(right) if isinstance(part, Wildcard)]
         if not stray:
             self.steps.append(_Equation(left, right, span))
@@ -335,10 +289,10 @@ class _Normaliser:
         left, right = self.missing[index]
         if not isinstance(step, _Equation):
             return not left
-        left_has_value = not left and not _has_hole(step.left)
-        right_has_value = not right and not _has_hole(step.right)
-        return (left_has_value and (right_has_value or _takes_value(step.right))) or (
-            right_has_value and _takes_value(step.left)
+        left_has_value = not left and not has_hole(step.left)
+        right_has_value = not right and not has_hole(step.right)
+        return (left_has_value and (right_has_value or takes_value(step.right))) or (
+            right_has_value and takes_value(step.left)
         )
 
     def _bind(self, name: str) -> None:
@@ -359,10 +313,10 @@ class _Normaliser:
         left, right = step.left, step.right
         if isinstance(left, Wildcard) or isinstance(right, Wildcard):
             return  # `larger(_, A, B)` holds whatever the value is
-        left_open = _has_hole(left) or bool(self._unbound((left,)))
-        right_open = _has_hole(right) or bool(self._unbound((right,)))
+        left_open = has_hole(left) or bool(self._unbound((left,)))
+        right_open = has_hole(right) or bool(self._unbound((right,)))
         if not left_open and not right_open:
-            self.body.append(Comparison("=", _built(left), _built(right), span=step.span))
+            self.body.append(Comparison("=", built(left), built(right), span=step.span))
         elif left_open:
             self._solve(left, right, step.span)
         else:
@@ -371,19 +325,19 @@ class _Normaliser:
     def _solve(self, target: Term, value: Term, span: Span | None) -> None:
         """Bind what is open in `target` so that it equals `value`."""
         if isinstance(target, Variable):
-            self.body.append(Assign(target, _built(value), span=span))
+            self.body.append(Assign(target, built(value), span=span))
             self._bind(target.name)
             return
         assert isinstance(target, ListTerm)
         if not isinstance(value, Variable):
             whole = self._fresh(value)
-            self.body.append(Assign(whole, _built(value), span=span))
+            self.body.append(Assign(whole, built(value), span=span))
             self._bind(whole.name)
             value = whole
         count = Constant(len(target.items), Type.INT, span=span)
         op = "=" if target.tail is None else ">="
         self.body.append(Comparison(op, Call("length", (value,), span=span), count, span=span))
-        for part, piece in _pieces(target, value):
+        for part, piece in pieces(target, value):
             if not isinstance(part, Wildcard):
                 self.steps.append(_Equation(part, piece, span))
                 self._enter(len(self.steps) - 1)
@@ -415,7 +369,7 @@ class _Normaliser:
         step = self.steps[index]
         if isinstance(step, _Equation):
             for side, other in ((step.left, step.right), (step.right, step.left)):
-                if _takes_value(side) and not _has_hole(other):
+                if takes_value(side) and not has_hole(other):
                     yield from names(side)
 
     def _report(self, variable: Variable, step: _Step) -> None:
@@ -478,23 +432,6 @@ class _Normaliser:
         return f"did you mean `{guess}`?" if guess else "name it in a positive goal of the body"
 
 
-def _has_hole(term: Term) -> bool:
-    return any(isinstance(part, Wildcard) for part in subterms(term))
-
-
-def _stray_wildcards(term: Term) -> list[Wildcard]:
-    """The `_` that are no part of a list pattern, but of something that must have a value."""
-    match term:
-        case ListTerm(items, tail):
-            return [stray for part in (*items, *([tail] if tail else [])) for stray in _stray_wildcards(part)]
-        case Binary() | Call():
-            return [part for part in subterms(term) if isinstance(part, Wildcard)]
-        case Variable() | Wildcard() | Constant():
-            return []
-        case _:
-            assert_never(term)
-
-
 def _hole(step: _Step) -> Wildcard | None:
     """The `_` that keeps an equation from having a value to bind with."""
     if not isinstance(step, _Equation):
@@ -502,20 +439,6 @@ def _hole(step: _Step) -> Wildcard | None:
     return next(
         (part for side in (step.left, step.right) for part in subterms(side) if isinstance(part, Wildcard)), None
     )
-
-
-def _takes_value(term: Term) -> bool:
-    """Whether a term can be solved for its variables: a variable, or a list pattern."""
-    return isinstance(term, Variable | Wildcard | ListTerm)
-
-
-def _pieces(pattern: ListTerm, whole: Variable) -> Iterator[tuple[Term, Term]]:
-    """Each part of a list pattern with the call that takes it out of the whole list."""
-    for place, item in enumerate(pattern.items):
-        yield item, Call("nth", (whole, Constant(place, Type.INT, span=pattern.span)), span=pattern.span)
-    if pattern.tail is not None:
-        count = Constant(len(pattern.items), Type.INT, span=pattern.span)
-        yield pattern.tail, Call("drop", (whole, count), span=pattern.span)
 
 
 def _step_variables(step: _Step) -> Iterator[Variable]:

@@ -7,7 +7,7 @@ A query's WINDOW belongs to the streams that the query rests on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import replace
 
 from headwater.core.diagnostics import Diagnostic, Severity
@@ -138,7 +138,7 @@ def _is_time(term: Term, times: set[str], terms: dict[str, Term]) -> bool:
 
 
 def with_windows(
-    found: tuple[Relation, ...], rules: Iterable[Rule], queries: tuple[Query, ...]
+    found: tuple[Relation, ...], rules: tuple[Rule, ...], queries: tuple[Query, ...]
 ) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
     """The relations with each query's window on the streams it rests on."""
     if all(query.window is None for query in queries):
@@ -147,38 +147,33 @@ def with_windows(
     for rule in rules:
         reads.setdefault(rule.head.relation, set()).update(atom.relation for atom, _ in body_atoms(rule))
     streams = {relation.name: relation for relation in found if relation.kind is Kind.STREAM}
-    windows: dict[str, tuple[Window | None, Query]] = {}
-    problems: list[Diagnostic] = []
+    groups: dict[Window | None, list[Query]] = {}
     for query in queries:
-        reached = [name for name in _reached(query.atom.relation, reads) if name in streams]
-        if query.window is not None and not reached:
-            problems.append(
-                Diagnostic(
-                    "HW216",
-                    f"`{query.atom.relation}` rests on no stream, so there is nothing to window",
-                    query.window.span or query.span,
-                    hint="declare the input with `stream` and its time in the first column",
-                )
-            )
-        for name in reached:
-            if query.window is not None:
-                problems += _time_unit("window", query.window.size, streams[name], query.window.span or query.span)
-            earlier, first = windows.setdefault(name, (query.window, query))
-            if earlier == query.window:
+        groups.setdefault(query.window, []).append(query)
+    problems: list[Diagnostic] = []
+    windows: dict[str, tuple[Window | None, Query]] = {}
+    for window, group in groups.items():
+        reached = {name: query for name, query in _reached(group, reads).items() if name in streams}
+        for name, query in reached.items():
+            if window is not None:
+                problems += _time_unit("window", window.size, streams[name], window.span or query.span)
+            earlier, first = windows.setdefault(name, (window, query))
+            if earlier == window:
                 continue
-            if earlier is None or query.window is None:
+            if earlier is None or window is None:
                 problems.append(_partly_windowed(name, query, first))
-                windows[name] = (earlier or query.window, first)
+                windows[name] = (earlier or window, first)
             else:
                 problems.append(
                     Diagnostic(
                         "HW215",
                         f"stream `{name}` gets two windows",
-                        query.window.span or query.span,
+                        window.span or query.span,
                         note=f"the queries of `{first.atom.relation}` and `{query.atom.relation}` both rest on it",
                         hint="give both queries the same window, or split the program in two",
                     )
                 )
+    problems += _windows_over_nothing(queries, streams, rules)
     done = tuple(
         replace(relation, window=windows[relation.name][0]) if relation.name in windows else relation
         for relation in found
@@ -197,15 +192,41 @@ def _partly_windowed(name: str, query: Query, first: Query) -> Diagnostic:
     )
 
 
-def _reached(start: str, reads: dict[str, set[str]]) -> list[str]:
-    seen = {start: None}
-    waiting = [start]
+def _windows_over_nothing(
+    queries: tuple[Query, ...], streams: dict[str, Relation], rules: tuple[Rule, ...]
+) -> Iterator[Diagnostic]:
+    read_by: dict[str, set[str]] = {}
+    for rule in rules:
+        for atom, _ in body_atoms(rule):
+            read_by.setdefault(atom.relation, set()).add(rule.head.relation)
+    resting = set(streams)
+    waiting = list(streams)
     while waiting:
-        for name in sorted(reads.get(waiting.pop(), ())):
-            if name not in seen:
-                seen[name] = None
+        for name in read_by.get(waiting.pop(), ()):
+            if name not in resting:
+                resting.add(name)
                 waiting.append(name)
-    return list(seen)
+    for query in queries:
+        if query.window is not None and query.atom.relation not in resting:
+            yield Diagnostic(
+                "HW216",
+                f"`{query.atom.relation}` rests on no stream, so there is nothing to window",
+                query.window.span or query.span,
+                hint="declare the input with `stream` and its time in the first column",
+            )
+
+
+def _reached(group: list[Query], reads: dict[str, set[str]]) -> dict[str, Query]:
+    """Every relation that the queries rest on, with the first query that does."""
+    found: dict[str, Query] = {}
+    for query in group:
+        waiting = [query.atom.relation]
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found[name] = query
+                waiting.extend(sorted(reads.get(name, ())))
+    return found
 
 
 def _time_unit(word: str, size: Duration | int | None, relation: Relation, span: Span | None) -> list[Diagnostic]:
