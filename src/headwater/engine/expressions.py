@@ -26,12 +26,12 @@ from headwater.language.tree import (
     Comparison,
     Condition,
     Constant,
-    Duration,
     ListTerm,
     Term,
     Variable,
     Wildcard,
 )
+from headwater.plan.model import literal
 
 Mask = npt.NDArray[np.bool_]
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -59,10 +59,6 @@ def both(left: Mask | None, right: Mask | None) -> Mask | None:
     return left & right
 
 
-def constant_value(constant: Constant) -> Any:
-    return constant.value.microseconds if isinstance(constant.value, Duration) else constant.value
-
-
 class Expressions:
     """Evaluates the terms of one rule: knows its variables' types and the symbols."""
 
@@ -77,7 +73,7 @@ class Expressions:
             case Variable(name=name):
                 return Value(batch.columns[name].astype(np.int64, copy=False), self._types[name])
             case Constant(type=kind):
-                code = encode(constant_value(term), kind, self._symbols)
+                code = encode(literal(term).value, kind, self._symbols)
                 return Value(np.full(batch.size, code, dtype=np.int64), kind)
             case Binary(op=op, left=left, right=right):
                 return self._arithmetic(op, self.value(left, batch), self.value(right, batch), term)

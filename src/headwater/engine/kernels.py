@@ -152,93 +152,167 @@ def exists(first, chain, stamp, newest, out):  # type: ignore[no-untyped-def]
         out[at] = row
 
 
+@njit(inline="always")
+def _find_slot(values, data, heads, direct, base, extent):  # type: ignore[no-untyped-def]
+    """The cell of the table of identities where a row is or belongs, and the row in it (-1: none)."""
+    width = data.shape[1]
+    if direct:
+        cell = np.int64(0)
+        for column in range(width):
+            cell = cell * extent[column] + (values[column] - base[column])
+        return cell, heads[cell]
+    mask = np.uint64(heads.size - 1)
+    hashed = np.uint64(0)
+    for column in range(width):
+        hashed = _mix(hashed, values[column])
+    slot = hashed & mask
+    while True:
+        row = heads[slot]
+        if row < 0:
+            return np.int64(slot), row
+        same = True
+        for column in range(width):
+            if np.int64(data[row, column]) != values[column]:
+                same = False
+                break
+        if same:
+            return np.int64(slot), row
+        slot = (slot + np.uint64(1)) & mask
+
+
+@njit(inline="always")
+def _append(row, slot, values, tick, rule_id, data, stamp, rules, heads):  # type: ignore[no-untyped-def]
+    heads[slot] = row
+    for column in range(data.shape[1]):
+        data[row, column] = values[column]
+    stamp[row] = tick
+    rules[row] = rule_id
+
+
+@njit(inline="always")
+def _remember(row, at, stamp, rules, proof, rows, old_stamp, old_rule, old_proof):  # type: ignore[no-untyped-def]
+    """Write what a row that comes back was before into the `old` buffers."""
+    rows[at] = row
+    old_stamp[at] = stamp[row]
+    old_rule[at] = rules[row]
+    for position in range(proof.shape[1]):
+        old_proof[at, position] = proof[row, position]
+
+
 @njit(cache=True, nogil=True)
 def merge_rows(  # type: ignore[no-untyped-def]
-    candidates,
-    proofs,
-    rule_id,
-    tick,
-    data,
-    stamp,
-    rules,
-    proof,
-    heads,
-    direct,
-    base,
-    extent,
-    size,
-    at,
-    limit,
-    out_new,
-    out_back,
-    old_stamp,
-    old_rule,
-    old_proof,
-):
+    candidates, proofs, rule_id, tick, data, stamp, rules, proof, heads, direct, base, extent, size, limit,
+    new_rows, back_rows, old_stamp, old_rule, old_proof,
+):  # fmt: skip
     """Insert-or-find a batch of rows of a set relation.
 
     A row not seen before is appended; one that is gone, marked or a ghost comes back in place with its
-    new proof, and what it was is written to the `old_*` buffers; one that is alive is left alone.
-    Returns (next candidate, rows stored, new rows, rows back). Stops early when the store is full.
+    new proof (a ghost keeps its own, because it holds and rows may rest on it), and what it was is written to
+    the `old` buffers; one that is alive is left alone. Returns (next candidate, rows stored, new rows, rows
+    back). Stops early when the store is full.
     """
-    width = data.shape[1]
     depth = proofs.shape[1]
-    mask = np.uint64(heads.size - 1)
+    values = np.empty(data.shape[1], dtype=np.int64)
     new = 0
     back = 0
-    total = candidates.shape[0]
-    while at < total:
-        slot = np.int64(0)
-        row = -1
-        if direct:
-            slot = _direct_slot(candidates, at, base, extent)
-            row = heads[slot]
-        else:
-            hashed = np.uint64(0)
-            for column in range(width):
-                hashed = _mix(hashed, np.int64(candidates[at, column]))
-            cell = hashed & mask
-            while True:
-                row = heads[cell]
-                if row < 0:
-                    break
-                same = True
-                for column in range(width):
-                    if np.int64(data[row, column]) != np.int64(candidates[at, column]):
-                        same = False
-                        break
-                if same:
-                    break
-                cell = (cell + np.uint64(1)) & mask
-            slot = np.int64(cell)
+    for at in range(candidates.shape[0]):
+        for column in range(values.size):
+            values[column] = candidates[at, column]
+        slot, row = _find_slot(values, data, heads, direct, base, extent)
         if row < 0:
             if size == limit:
                 return at, size, new, back
             row = size
             size += 1
-            heads[slot] = row
-            for column in range(width):
-                data[row, column] = candidates[at, column]
-            stamp[row] = tick
-            rules[row] = rule_id
+            _append(row, slot, values, tick, rule_id, data, stamp, rules, heads)
             for position in range(depth):
                 proof[row, position] = proofs[at, position]
-            out_new[new] = row
+            new_rows[new] = row
             new += 1
         elif stamp[row] <= 0:
-            out_back[back] = row
-            old_stamp[back] = stamp[row]
-            old_rule[back] = rules[row]
-            for position in range(proof.shape[1]):
-                old_proof[back, position] = proof[row, position]
+            _remember(row, back, stamp, rules, proof, back_rows, old_stamp, old_rule, old_proof)
             back += 1
-            if stamp[row] != GHOST:  # a ghost's own proof holds, and rows may rest on it
+            if stamp[row] != GHOST:
                 rules[row] = rule_id
                 for position in range(depth):
                     proof[row, position] = proofs[at, position]
             stamp[row] = tick
+    return candidates.shape[0], size, new, back
+
+
+@njit(cache=True, nogil=True)
+def join_merge(  # type: ignore[no-untyped-def]
+    rows, left, key_from, constants, right, key_columns, right_heads, right_direct, right_base, right_extent, chain,
+    right_stamp, newest, head_side, head_from, left_slot, rule_id, tick, data, stamp, rules, proof, heads, direct,
+    base, extent, size, limit, at, other, new_rows, back_rows, old_stamp, old_rule, old_proof,
+):  # fmt: skip
+    """A rule of two atoms in one loop: probe an index with the starting rows and merge the head rows found.
+
+    Keys come from columns of the starting rows (`key_from`) or, where that is -1, from `constants`; head columns
+    from the starting row, the row met, or (`head_side` 2) a constant. Goes on from starting row `at` and row `other`
+    of the chain; returns where it stopped (`at` past the end when done), rows stored, new rows, rows back.
+    """
+    key = np.empty((1, key_columns.size), dtype=np.int64)
+    values = np.empty(data.shape[1], dtype=np.int64)
+    mask = np.uint64(right_heads.size - 1)
+    new = 0
+    back = 0
+    full = back_rows.size
+    room = new_rows.size
+    while at < rows.size:
+        start = rows[at]
+        if other == -2:
+            for position in range(key_columns.size):
+                column = key_from[position]
+                key[0, position] = np.int64(left[start, column]) if column >= 0 else constants[position]
+            if right_direct:
+                cell = _direct_slot(key, 0, right_base, right_extent)
+                other = right_heads[cell] if cell >= 0 else np.int32(-1)
+            else:
+                hashed = np.uint64(0)
+                for position in range(key_columns.size):
+                    hashed = _mix(hashed, key[0, position])
+                slot = hashed & mask
+                while True:
+                    other = right_heads[slot]
+                    if other < 0 or _same(key, 0, right, other, key_columns):
+                        break
+                    slot = (slot + np.uint64(1)) & mask
+        while other >= 0:
+            if 0 < right_stamp[other] <= newest:
+                for column in range(values.size):
+                    side = head_side[column]
+                    if side == 0:
+                        values[column] = np.int64(left[start, head_from[column]])
+                    elif side == 1:
+                        values[column] = np.int64(right[other, head_from[column]])
+                    else:
+                        values[column] = head_from[column]
+                slot_, row = _find_slot(values, data, heads, direct, base, extent)
+                if row < 0:
+                    if size == limit or new == room:
+                        return at, other, size, new, back
+                    row = np.int32(size)
+                    size += 1
+                    _append(row, slot_, values, tick, rule_id, data, stamp, rules, heads)
+                    proof[row, left_slot] = start
+                    proof[row, 1 - left_slot] = other
+                    new_rows[new] = row
+                    new += 1
+                elif stamp[row] <= 0:
+                    if back == full:
+                        return at, other, size, new, back
+                    _remember(row, back, stamp, rules, proof, back_rows, old_stamp, old_rule, old_proof)
+                    back += 1
+                    if stamp[row] != GHOST:
+                        rules[row] = rule_id
+                        proof[row, left_slot] = start
+                        proof[row, 1 - left_slot] = other
+                    stamp[row] = tick
+            other = chain[other]
+        other = np.int32(-2)
         at += 1
-    return at, size, new, back
+    return at, np.int32(-2), size, new, back
 
 
 @njit(cache=True, nogil=True)

@@ -172,7 +172,7 @@ class _Work:
             same = (store.rules[heads] == runner.rule.id) & (
                 (store.stamp[heads] > GONE) | (store.stamp[heads] == GHOST)
             )
-            same &= (store.proof[heads][:, : proofs.shape[1]] == proofs).all(axis=1)
+            same &= (store.proof[heads][:, runner.exact] == proofs[:, runner.exact]).all(axis=1)
             found = np.unique(heads[same])
             if found.size:
                 store.set_state(found, MARKED, self._tx.journal)
@@ -208,10 +208,7 @@ class _Work:
                 if more.size:
                     frontier.append((use.child, more))
             frontier.extend(self.touch(store, rows, went=True))
-        merged: dict[str, list[Rows]] = {}
-        for store, rows in marked:
-            merged.setdefault(store.name, []).append(rows)
-        out = [(self._level._stores[name], np.concatenate(parts)) for name, parts in merged.items()]
+        out = _by_store(marked)
         for store, rows in out:
             store.release(rows, self._tx.journal)
         return out
@@ -311,9 +308,16 @@ class _Work:
                 rows = rows[store.stamp[rows] == tick]
                 if rows.size:
                     for runner in self._level._arrive.get(name, ()):
-                        self.offer(runner, runner.from_rows(rows, tick), after)
+                        self._arrived(runner, rows, tick, after)
             if settle:
                 self.settle(after)
+
+    def _arrived(self, runner: Runner, rows: Rows, tick: int, after: int) -> None:
+        if runner.fused is None:
+            self.offer(runner, runner.from_rows(rows, tick), after)
+            return
+        came = runner.fused.run(runner.starters(rows), tick, after, self._tx.journal)
+        self._came(self._level._stores[runner.rule.table], came, runner.rule.id)
 
     # Ends
 
@@ -326,12 +330,15 @@ class _Work:
 
     def drop_ghosts(self) -> None:
         """Without recursion no proof of this level rests on a ghost: they are gone at once."""
-        for store, rows in self._ghosts:
-            dead = np.unique(rows[store.stamp[rows] == GHOST])
-            if dead.size:
-                store.release(dead, self._tx.journal)
-                store.set_state(dead, GONE, self._tx.journal)
-        self._ghosts.clear()
+        for store, dead in self._fallen():
+            store.release(dead, self._tx.journal)
+            store.set_state(dead, GONE, self._tx.journal)
+
+    def _fallen(self) -> list[tuple[Store, Rows]]:
+        """The rows that lost their place and have not won it back, each once."""
+        fallen, self._ghosts = _by_store(self._ghosts), []
+        found = [(store, np.unique(rows[store.stamp[rows] == GHOST])) for store, rows in fallen]
+        return [(store, rows) for store, rows in found if rows.size]
 
     def alternate(self, marked: list[tuple[Store, Rows]]) -> None:
         """Sums inside a recursion: take back what rested on old values, derive on, sum again, until all rests."""
@@ -339,24 +346,23 @@ class _Work:
         while True:
             self.rounds(settle=False)
             self.settle(self._tx.next_tick())
-            fallen, self._ghosts = self._ghosts, []
-            lost: list[tuple[Store, Rows]] = []
-            for store, rows in fallen:
-                dead = np.unique(rows[store.stamp[rows] == GHOST])
-                if dead.size:
-                    lost.append((store, dead))
+            lost = self._fallen()
             if not lost and not self.delta:
                 return
-            marked = self.mark(lost)
             for store, rows in lost:
-                store.set_state(rows[store.stamp[rows] == GHOST], GONE, self._tx.journal)
-            self.derive_again([(store, rows[store.stamp[rows] == MARKED]) for store, rows in marked], self._tx.tick)
+                store.set_state(rows, MARKED, self._tx.journal)
+            marked = self.mark(lost)
+            self.derive_again(marked, self._tx.tick)
             self.bury(marked)
-            for store, rows in marked:
-                for aggregator in self._level._aggregators:
-                    aggregator.touch(store, rows)
             if self._watch is not None:
                 self._watch.round()
+
+
+def _by_store(parts: Iterable[tuple[Store, Rows]]) -> list[tuple[Store, Rows]]:
+    merged: dict[Store, list[Rows]] = {}
+    for store, rows in parts:
+        merged.setdefault(store, []).append(rows)
+    return [(store, np.concatenate(pieces)) for store, pieces in merged.items()]
 
 
 def _matrix(runner: Runner, batch: Batch) -> Codes:

@@ -27,6 +27,7 @@ from headwater.plan.model import Table
 _NARROW = np.iinfo(np.int32)
 _WIDE_TYPES = frozenset({Type.FLOAT, Type.TIMESTAMP, Type.DURATION})
 _FLOOR = 16
+_CHUNK = 1 << 16
 
 
 class Use:
@@ -172,41 +173,25 @@ class Store:
         journal: Journal,
     ) -> Rows:
         """Insert-or-find rows; the ones that came alive, each once. `admit` has been called for their columns."""
-        total = candidates.shape[0]
-        came: list[Rows] = []
+        writer = Writer(self, journal, min(candidates.shape[0], _CHUNK))
         at = 0
-        room = min(total, 1 << 16)
-        new = np.empty(room, dtype=np.int32)
-        back = np.empty(room, dtype=np.int32)
-        old_stamp = np.empty(room, dtype=np.int32)
-        old_rule = np.empty(room, dtype=np.int16)
-        old_proof = np.empty((room, self.depth), dtype=np.int32)
-        base, extent = (self.space.base, self.space.extent) if self.space is not None else (_NOTHING, _NOTHING)
-        while at < total:
-            chunk = candidates[at : at + room]
+        while at < candidates.shape[0]:
+            chunk = candidates[at : at + writer.room]
             start, size, fresh, revived = kernels.merge_rows(
-                chunk, proofs[at : at + room], rule, tick, self.data, self.stamp, self.rules, self.proof, self.heads,
-                self.space is not None, base, extent, self.size, 0, self.room(), new, back, old_stamp, old_rule,
-                old_proof,
+                chunk, proofs[at : at + writer.room], rule, tick, self.data, self.stamp, self.rules, self.proof,
+                self.heads, *self.address(), self.size, self.room(), *writer.buffers,
             )  # fmt: skip
             at += start
-            self.size = size
-            if fresh:
-                rows = new[:fresh].copy()
-                journal.note(self, Entry(rows, np.zeros(fresh, dtype=np.int32)))
-                came.append(rows)
-            if revived:
-                rows = back[:revived].copy()
-                entry = Entry(rows, old_stamp[:revived].copy(), old_rule[:revived].copy(), old_proof[:revived].copy())
-                journal.note(self, entry)
-                self._relink(rows[entry.stamps != GHOST])
-                came.append(rows)
-            if at < total and start < chunk.shape[0]:
+            writer.took(size, fresh, revived)
+            if start < chunk.shape[0]:
                 self.expand()
-                base, extent = (self.space.base, self.space.extent) if self.space is not None else (_NOTHING, _NOTHING)
-        if not came:
-            return _NO_ROWS
-        return came[0] if len(came) == 1 else np.concatenate(came)
+        return writer.came()
+
+    def address(self) -> tuple[bool, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """How kernels find a row's cell: directly or by hash, and the box of a direct table."""
+        if self.space is None:
+            return False, _NOTHING, _NOTHING
+        return True, self.space.base, self.space.extent
 
     def set_state(self, rows: Rows, state: int, journal: Journal) -> None:
         journal.note(self, Entry(rows, self.stamp[rows]))
@@ -215,7 +200,7 @@ class Store:
     def restore(self, entry: Entry) -> None:
         """Take back one journal entry."""
         if entry.unlinked:
-            self._relink(entry.rows)
+            self.relink(entry.rows)
             return
         self.unlink(entry.rows[(self.stamp[entry.rows] > GONE) & (entry.stamps <= GONE)])
         if entry.rules is not None and entry.proofs is not None:
@@ -223,7 +208,7 @@ class Store:
             self.proof[entry.rows] = entry.proofs
         self.stamp[entry.rows] = entry.stamps
         if entry.rules is not None:
-            self._relink(entry.rows[entry.stamps == GHOST])
+            self.relink(entry.rows[entry.stamps == GHOST])
 
     def keep_only(self, keep: Rows) -> None:
         """Forget all rows but these; every index and list is made anew when it is next asked for."""
@@ -263,7 +248,7 @@ class Store:
             )  # fmt: skip
         self.linked = self.size
 
-    def _relink(self, rows: Rows) -> None:
+    def relink(self, rows: Rows) -> None:
         rows = rows[rows < self.linked]
         if not rows.size:
             return
@@ -317,6 +302,45 @@ class Store:
                 journal.note(self, Entry(out[:count], old[:count]))
                 found.append(out[:count])
         return np.concatenate(found) if found else _NO_ROWS
+
+
+class Writer:
+    """Buffers for what a merging kernel reports, and the bookkeeping that follows: journal and lists of children."""
+
+    __slots__ = ("_came", "_journal", "_store", "buffers", "room")
+
+    def __init__(self, store: Store, journal: Journal, room: int) -> None:
+        self._store = store
+        self._journal = journal
+        self._came: list[Rows] = []
+        self.room = room
+        self.buffers: tuple[npt.NDArray[Any], ...] = (
+            np.empty(room, dtype=np.int32),
+            np.empty(room, dtype=np.int32),
+            np.empty(room, dtype=np.int32),
+            np.empty(room, dtype=np.int16),
+            np.empty((room, store.depth), dtype=np.int32),
+        )
+
+    def took(self, size: int, fresh: int, revived: int) -> None:
+        store, (new, back, old_stamp, old_rule, old_proof) = self._store, self.buffers
+        store.size = size
+        if fresh:
+            rows = new[:fresh].copy()
+            self._journal.note(store, Entry(rows, np.zeros(fresh, dtype=np.int32)))
+            self._came.append(rows)
+        if revived:
+            rows = back[:revived].copy()
+            stamps = old_stamp[:revived].copy()
+            self._journal.note(store, Entry(rows, stamps, old_rule[:revived].copy(), old_proof[:revived].copy()))
+            store.relink(rows[stamps != GHOST])
+            self._came.append(rows)
+
+    def came(self) -> Rows:
+        """The rows that came alive, each once."""
+        if not self._came:
+            return _NO_ROWS
+        return self._came[0] if len(self._came) == 1 else np.concatenate(self._came)
 
 
 def _resized(array: npt.NDArray[Any], capacity: int, used: int) -> npt.NDArray[Any]:

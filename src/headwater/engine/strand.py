@@ -6,7 +6,7 @@ and goes on where it stopped, so that memory does not follow the number of deriv
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 import numpy as np
@@ -15,7 +15,8 @@ import numpy.typing as npt
 from headwater.core.types import Type
 from headwater.engine import kernels
 from headwater.engine.batch import Batch, Column
-from headwater.engine.expressions import Expressions, constant_value
+from headwater.engine.expressions import Expressions
+from headwater.engine.fused import Fused, fusible
 from headwater.engine.states import EVER
 from headwater.engine.store import Rows, Store
 from headwater.engine.values import Symbols, encode, float_codes
@@ -30,7 +31,7 @@ class Context:
 
     __slots__ = ("stores", "symbols")
 
-    def __init__(self, stores: Mapping[str, Store], symbols: Symbols) -> None:
+    def __init__(self, stores: dict[str, Store], symbols: Symbols) -> None:
         self.stores = stores
         self.symbols = symbols
 
@@ -56,7 +57,7 @@ def _encoded(source: Source, kind: Type, symbols: Symbols) -> str | int:
     """A variable's name, or a constant's code in a column of that type."""
     if isinstance(source, Var):
         return source.name
-    return encode(constant_value(source), kind, symbols)
+    return encode(source.value, kind, symbols)
 
 
 class _Join:
@@ -128,12 +129,15 @@ class _Absent:
 
 
 class Runner:
-    """One strand, ready to run."""
+    """One strand, ready to run. `exact` are the atoms of which it finds every match, not just one."""
 
     def __init__(
         self, strand: Strand, rule: FlatRule, context: Context, start_types: Sequence[Type] | None = None
     ) -> None:
         self.rule = rule
+        self.fused = (
+            Fused(strand, rule, context.stores, context.symbols) if fusible(strand, rule, context.stores) else None
+        )
         self._strand = strand
         self._context = context
         self._expressions = Expressions(rule.types, context.symbols)
@@ -144,6 +148,8 @@ class Runner:
             for source, kind in zip(rule.head, kinds, strict=True)
             if isinstance(source, Var) and kind is Type.FLOAT and rule.types[source.name] is Type.INT
         }
+        loose = {step.atom for step in strand.steps if isinstance(step, Join) and step.any}
+        self.exact = [atom for atom in range(len(rule.atoms)) if atom not in loose]
         self._checks: list[tuple[int, int]] = []
         if strand.start is not None:
             types = start_types or context.stores[strand.start.table].table.types
@@ -169,19 +175,25 @@ class Runner:
         assert start is not None
         data = self._context.stores[start.table].data
         for at in range(0, rows.size, _BUFFER):
-            chunk = rows[at : at + _BUFFER]
-            keep = np.ones(chunk.size, dtype=np.bool_)
-            for column, code in self._checks:
-                keep &= data[chunk, column] == code
-            for one, other in start.equal:
-                keep &= data[chunk, one] == data[chunk, other]
-            if not keep.all():
-                chunk = chunk[keep]
+            chunk = self.starters(rows[at : at + _BUFFER])
             if chunk.size:
                 batch = Batch(chunk.size, {name: data[chunk, column] for column, name in start.binds})
                 if self._strand.atom is not None:
                     batch.rows[self._strand.atom] = chunk
                 yield from self._flow(batch, 0, tick, None)
+
+    def starters(self, rows: Rows) -> Rows:
+        """Of these rows those that the strand's start matches."""
+        start = self._strand.start
+        if start is None or not (self._checks or start.equal):
+            return rows
+        data = self._context.stores[start.table].data
+        keep = np.ones(rows.size, dtype=np.bool_)
+        for column, code in self._checks:
+            keep &= data[rows, column] == code
+        for one, other in start.equal:
+            keep &= data[rows, one] == data[rows, other]
+        return rows[keep]
 
     def from_keys(self, keys: npt.NDArray[np.int64], done: Done | None) -> Iterator[Batch]:
         """Bindings whose head has the values of one of these keys; keys that are `done` may be left out."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from headwater.core.types import Type
-from headwater.language.tree import Comparison, Condition, Constant, Goal, Rule, Term
+from headwater.language.tree import Comparison, Condition, Constant, Duration, Goal, ListTerm, Rule, Term
 from headwater.program.strata import Mode
 
 
@@ -86,7 +86,29 @@ class Var:
     name: str
 
 
-Source: TypeAlias = Var | Constant
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A known value: a scalar (times in microseconds), or a tuple for a list."""
+
+    value: Any
+    type: Type
+
+
+Source: TypeAlias = Var | Literal
+
+
+def literal(term: Term) -> Literal:
+    """The value of a term without variables or calls."""
+    match term:
+        case Constant(value=Duration(microseconds=microseconds), type=kind):
+            return Literal(microseconds, kind)
+        case Constant(value=value, type=kind):
+            return Literal(value, kind)
+        case ListTerm(items=items, tail=None):
+            return Literal(tuple(literal(item).value for item in items), Type.LIST)
+        case ListTerm(items=items, tail=tail) if tail is not None:
+            return Literal(tuple(literal(item).value for item in items) + literal(tail).value, Type.LIST)
+    raise AssertionError(f"no literal: {term!r}")
 
 
 @dataclass(frozen=True, slots=True)

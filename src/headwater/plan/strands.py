@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
-from headwater.core.types import Type
 from headwater.language.tree import (
     Assign,
     Atom,
@@ -26,7 +25,7 @@ from headwater.language.tree import (
     Variable,
     Wildcard,
 )
-from headwater.plan.model import Absent, Join, Let, Pattern, Pull, Reads, Source, Step, Strand, Test, Var
+from headwater.plan.model import Absent, Join, Let, Pattern, Pull, Reads, Source, Step, Strand, Test, Var, literal
 from headwater.plan.tables import Draft
 
 
@@ -69,8 +68,8 @@ def pattern(table: str, args: Sequence[Term], bound: Iterable[str]) -> Pattern:
             case Variable(name=name):
                 first[name] = column
                 binds.append((column, name))
-            case Constant():
-                key.append((column, arg))
+            case Constant() | ListTerm():
+                key.append((column, literal(arg)))
             case Wildcard():
                 pass
             case _:
@@ -128,7 +127,8 @@ class _Goals:
         def rank(item: tuple[int, Atom]) -> tuple[bool, float, int, int]:
             slot, atom = item
             known = sum(
-                isinstance(arg, Constant) or (isinstance(arg, Variable) and arg.name in self.bound) for arg in atom.args
+                arg.name in self.bound if isinstance(arg, Variable) else not isinstance(arg, Wildcard)
+                for arg in atom.args
             )
             share = known / len(atom.args) if atom.args else 1.0
             return share < 1.0, -share, self.weights[atom.relation], slot
@@ -228,11 +228,21 @@ def spontaneous(draft: Draft, rule: int) -> Strand | None:
 
 def pull(draft: Draft, rule: int, columns: tuple[int, ...]) -> Pull:
     """From values of some head columns to derivations of such rows. The start's columns count within `columns`."""
-    args = [_term(draft.head[column], draft.types) for column in columns]
-    start = pattern(draft.table, args, ())
+    start = _head_pattern(draft, columns)
     goals = _Goals(draft, {name for _, name in start.binds}, _everything(draft))
     return Pull(columns, _finish(draft, rule, start, None, goals))
 
 
-def _term(source: Source, types: dict[str, Type]) -> Term:
-    return Variable(source.name) if isinstance(source, Var) else source
+def _head_pattern(draft: Draft, columns: tuple[int, ...]) -> Pattern:
+    key: list[tuple[int, Source]] = []
+    first: dict[str, int] = {}
+    equal: list[tuple[int, int]] = []
+    for at, column in enumerate(columns):
+        source = draft.head[column]
+        if not isinstance(source, Var):
+            key.append((at, source))
+        elif source.name in first:
+            equal.append((first[source.name], at))
+        else:
+            first[source.name] = at
+    return Pattern(draft.table, tuple(key), tuple((at, name) for name, at in first.items()), tuple(equal))

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from headwater.core.types import Type
-from headwater.language.tree import Aggregate, Atom, Constant, Goal, Rule, Variable
-from headwater.plan.model import Aggregation, Best, Contribution, Measure, Pick, Source, Table, Var
+from headwater.language.tree import Aggregate, Atom, Constant, Goal, ListTerm, Rule, Variable
+from headwater.plan.model import Aggregation, Best, Contribution, Measure, Pick, Source, Table, Var, literal
 from headwater.program.model import Program, Relation
 from headwater.program.types import Types
 
@@ -82,8 +82,8 @@ def _source(arg: object) -> Source:
     match arg:
         case Variable(name=name):
             return Var(name)
-        case Constant():
-            return arg
+        case Constant() | ListTerm():
+            return literal(arg)
     raise AssertionError(f"a checked head has no {arg!r}")
 
 
