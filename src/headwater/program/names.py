@@ -225,11 +225,14 @@ class _Survey:
         )
 
     def _mention(self, name: str, args: tuple[Term | Aggregate, ...], span: Span | None) -> None:
+        declaration = self.names.declarations.get(name)
         mention = self.names.mentions.get(name)
         if mention is None:
-            mention = self.names.mentions[name] = Mention(len(args), span, [None] * len(args))
-        elif mention.arity != len(args):
-            word = "declared" if name in self.names.declarations else "used"
+            # A declaration may stand below the first use; it still says how many columns there are.
+            arity, first = (len(args), span) if declaration is None else (len(declaration.columns), declaration.span)
+            mention = self.names.mentions[name] = Mention(arity, first, [None] * arity)
+        if mention.arity != len(args):
+            word = "used" if declaration is None else "declared"
             self.error(
                 "HW201",
                 f"relation `{name}` has {_arguments(mention.arity)}, but here {len(args)}",
