@@ -23,6 +23,7 @@ from headwater.core.errors import CheckProblem, DataError
 from headwater.core.types import Type
 from headwater.engine.columns import ARROW, to_arrow, to_values
 from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.engine.index import Matrix
 from headwater.engine.intake import Intake, Rejected, encode_rows, fit, guess_type, take_in
 from headwater.engine.shard import BASE, Change, Shard
 from headwater.engine.states import GONE
@@ -96,6 +97,7 @@ class Database:
         self._symbols = Symbols()
         self._known: dict[str, tuple[Type | None, ...]] = {}
         self._keys = {one.name: one.key for one in self._model.relations if one.key is not None}
+        self._settled = _all_known(self._model, self._known)
         self._shard = self._new_shard(self._known)
         self._shard.start()
 
@@ -211,6 +213,8 @@ class Database:
 
     def _typed(self, *batches: Mapping[str, Intake]) -> Shard:
         """The shard to apply these batches to: a new one if they show types that were not known before."""
+        if self._settled:
+            return self._shard
         known = dict(self._known)
         types = infer(self._model, known).columns
         for batch in batches:
@@ -235,6 +239,7 @@ class Database:
         if rows:
             shard.apply(rows, {})
         self._known = known
+        self._settled = _all_known(self._model, known)
         return shard
 
     def _base_rows(self) -> dict[str, Codes]:
@@ -254,11 +259,11 @@ class Database:
             rejected.extend(intake.rejected)
         return out
 
-    def _visible(self, relation: str) -> Codes:
+    def _visible(self, relation: str) -> Matrix:
         store = self._shard.stores[self._table(relation).name]
-        return self._asked(relation, store.data[: store.size][store.stamp[: store.size] > GONE].astype(np.int64))
+        return self._asked(relation, store.data[: store.size][store.stamp[: store.size] > GONE])
 
-    def _asked(self, relation: str, codes: Codes) -> Codes:
+    def _asked(self, relation: str, codes: Matrix) -> Matrix:
         """Of these rows those that a query asks for, if the relation is queried."""
         queries = [query for query in self._model.queries if query.atom.relation == relation]
         if not queries or any(_asks_all(query) for query in queries):
@@ -273,7 +278,7 @@ class Database:
         def change_of(name: str) -> RelationChange:
             table = self._table(name)
             change = changes.get(name)
-            nothing = np.zeros((0, len(table.types)), dtype=np.int64)
+            nothing: Matrix = np.zeros((0, len(table.types)), dtype=np.int64)
             inserted = nothing if change is None else self._asked(name, change.inserted)
             deleted = nothing if change is None else self._asked(name, change.deleted)
             return RelationChange(_arrow(table, inserted, self._symbols), _arrow(table, deleted, self._symbols))
@@ -300,6 +305,12 @@ def _maintained(program: CompiledProgram) -> Program:
     present = {relation.name for relation in model.relations}
     extra = tuple(one for one in program.checked.relations if not one.derived and one.name not in present)
     return replace(model, relations=model.relations + extra) if extra else model
+
+
+def _all_known(model: Program, known: Mapping[str, tuple[Type | None, ...]]) -> bool:
+    """Whether the type of every base column is settled, so that no data can teach anything more."""
+    types = infer(model, known).columns
+    return all(None not in types[one.name] for one in model.relations if not one.derived)
 
 
 def _refuse_time(model: Program) -> None:
@@ -331,7 +342,7 @@ def _asks_all(query: Query) -> bool:
     return not any(isinstance(arg, Constant) for arg in query.atom.args) and len(names) == len(set(names))
 
 
-def _matches(query: Query, codes: Codes, types: tuple[Type, ...], symbols: Symbols) -> Any:
+def _matches(query: Query, codes: Matrix, types: tuple[Type, ...], symbols: Symbols) -> Any:
     keep = np.ones(codes.shape[0], dtype=np.bool_)
     first: dict[str, int] = {}
     for column, arg in enumerate(query.atom.args):
@@ -342,14 +353,14 @@ def _matches(query: Query, codes: Codes, types: tuple[Type, ...], symbols: Symbo
     return keep
 
 
-def _arrow(table: Table, codes: Codes, symbols: Symbols) -> pa.Table:
+def _arrow(table: Table, codes: Matrix, symbols: Symbols) -> pa.Table:
     arrays = [to_arrow(codes[:, at], kind, symbols) for at, kind in enumerate(table.types)]
     if not arrays:
         return pa.table({"": pa.nulls(codes.shape[0])}).select([])
     return pa.Table.from_arrays(arrays, names=list(table.columns))
 
 
-def _tuples(table: Table, codes: Codes, symbols: Symbols) -> Iterator[tuple[Any, ...]]:
+def _tuples(table: Table, codes: Matrix, symbols: Symbols) -> Iterator[tuple[Any, ...]]:
     if not table.types:
         return iter([()] * codes.shape[0])
     return zip(*(to_values(codes[:, at], kind, symbols) for at, kind in enumerate(table.types)), strict=True)

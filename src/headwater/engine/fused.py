@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.engine import kernels
+from headwater.engine.index import box_of
 from headwater.engine.journal import Journal
 from headwater.engine.store import Rows, Store, Writer
 from headwater.engine.values import Symbols, encode
@@ -63,15 +64,13 @@ class Fused:
         index = right.index(self._columns)
         newest = tick if self._reads is Reads.ALL else tick - 1
         writer = Writer(head, journal, _ROOM)
-        space = index.space
-        box = (True, space.base, space.extent) if space is not None else (False, _NOTHING, _NOTHING)
-        at, other = 0, np.int32(-2)
+        at, place, linked = 0, np.int64(-1), np.int32(-1)
         while at < rows.size:
-            at, other, size, fresh, revived = kernels.join_merge(
-                rows, left.data, self._key_from, self._constants, right.data, index.columns, index.heads, *box,
-                index.chain, right.stamp, newest, self._side, self._from, self._slot, self.rule.id, after, head.data,
-                head.stamp, head.rules, head.proof, head.heads, *head.address(), head.size, head.room(), at, other,
-                *writer.buffers,
+            at, place, linked, size, fresh, revived = kernels.join_merge(
+                rows, left.data, self._key_from, self._constants, right.data, index.columns, *box_of(index.space),
+                *index.lists, right.stamp, newest, self._side, self._from, self._slot, self.rule.id, after, head.data,
+                head.stamp, head.rules, head.proof, head.heads, *box_of(head.space), head.size, head.room(), at, place,
+                linked, *writer.buffers,
             )  # fmt: skip
             writer.took(size, fresh, revived)
             if at < rows.size:
@@ -105,6 +104,3 @@ def fusible(strand: Strand, rule: FlatRule, stores: dict[str, Store]) -> bool:
         isinstance(source, Literal) or rule.types[source.name] is kind
         for source, kind in zip(rule.head, head.table.types, strict=True)
     )
-
-
-_NOTHING: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)

@@ -1,14 +1,16 @@
 """Indexes over the rows of a store: from a key to the rows that have it.
 
-`Index` is chained: `heads` leads from a key to its newest row, `chain` from each row to the next older one
-with the same key. Rows are never taken out; readers skip those that are not alive, and compaction of the
-store builds its indexes anew. Where the keys' space is small against the rows, `heads` is addressed by the key
-itself (direct); else it is an open-addressing hash table.
+A key leads to a *cell*: directly, where the keys' space is small against the rows, else by an open-addressing
+hash table whose cells name one row with the key. A cell leads to its rows in two ways: `order[begin[cell] :
+begin[cell + 1]]` are the rows taken in when the index was last sorted, and `heads[cell]` starts a chain of the
+rows that came since. Only direct indexes are sorted, when as many rows have come as there were. Rows are
+never taken out: readers skip those that are not alive, and compaction of the store makes its indexes anew.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,10 @@ from headwater.engine import kernels
 
 Rows = npt.NDArray[np.int32]
 Matrix = npt.NDArray[Any]
+Box = tuple[bool, npt.NDArray[np.int64], npt.NDArray[np.int64]]
 _DIRECT_CELLS_PER_ROW = 4
 _DIRECT_FLOOR = 1 << 12
+_SORT_FROM = 1 << 12
 FULLEST = 0.7
 
 
@@ -37,9 +41,7 @@ class Space:
         """A direct space for keys between `low` and `high`, with room to grow, or None if too large."""
         spread = [int(top) - int(bottom) + 1 for bottom, top in zip(low, high, strict=True)]
         budget = max(_DIRECT_FLOOR, _DIRECT_CELLS_PER_ROW * rows)
-        cells = 1
-        for one in spread:
-            cells *= one
+        cells = math.prod(spread)
         if cells > budget:
             return None
         slack = (budget / cells) ** (1 / len(spread)) if spread else 1.0
@@ -63,6 +65,11 @@ class Bounds:
         self.low = np.full(width, np.iinfo(np.int64).max, dtype=np.int64)
         self.high = np.full(width, np.iinfo(np.int64).min, dtype=np.int64)
 
+    @property
+    def seen(self) -> bool:
+        """Whether any row has been seen (a table without columns needs none)."""
+        return not self.low.size or bool(self.low[0] <= self.high[0])
+
     def include(self, matrix: Matrix) -> None:
         if matrix.shape[0]:
             np.minimum(self.low, matrix.min(axis=0), out=self.low)
@@ -74,10 +81,15 @@ def hash_size(rows: int) -> int:
     return 1 << max(4, math.ceil(rows / FULLEST).bit_length())
 
 
-class Index:
-    """A chained index on some columns of a store; brought up to date by the store before each use."""
+def box_of(space: Space | None) -> Box:
+    """How kernels find a cell: directly or by hash, and the box of a direct table."""
+    return (False, NOTHING, NOTHING) if space is None else (True, space.base, space.extent)
 
-    __slots__ = ("chain", "columns", "covered", "heads", "space", "used")
+
+class Index:
+    """An index on some columns of a store; brought up to date by the store before each use."""
+
+    __slots__ = ("begin", "chain", "columns", "covered", "heads", "order", "space", "used")
 
     def __init__(self, columns: tuple[int, ...]) -> None:
         self.columns = np.array(columns, dtype=np.int64)
@@ -85,19 +97,24 @@ class Index:
         self.used = 0
         self.space: Space | None = None
         self.heads: Rows = np.full(16, -1, dtype=np.int32)
-        self.chain: Rows = np.zeros(0, dtype=np.int32)
+        self.chain: Rows = _NO_ROWS
+        self.begin: Rows = _NO_ROWS
+        self.order: Rows = _NO_ROWS
 
-    def cover(self, data: Matrix, stamp: Rows, size: int, bounds: Bounds) -> None:
+    def cover(self, data: Matrix, size: int, bounds: Bounds) -> None:
         """Take in the rows that the store has gained since the last call."""
-        if self.chain.size < size:
-            grown = np.empty(max(data.shape[0], size), dtype=np.int32)
-            grown[: self.covered] = self.chain[: self.covered]
-            self.chain = grown
         if self.covered == size:
             return
         low, high = bounds.low[self.columns], bounds.high[self.columns]
         if self._outgrown(size, low, high):
             self._rebuild(size, low, high)
+        if self.space is not None and size - self.order.size > max(_SORT_FROM, 2 * self.order.size):
+            self._sort(data, size)
+            return
+        if self.chain.size < size:
+            grown = np.empty(max(data.shape[0], size), dtype=np.int32)
+            grown[: self.chain.size] = self.chain
+            self.chain = grown
         fresh = np.arange(self.covered, size, dtype=np.int32)
         if self.space is not None:
             kernels.chain_direct(data, fresh, self.columns, self.heads, self.chain, self.space.base, self.space.extent)
@@ -114,19 +131,49 @@ class Index:
         self.space = Space.around(low, high, size)
         cells = self.space.cells if self.space is not None else hash_size(size)
         self.heads = np.full(cells, -1, dtype=np.int32)
+        self.begin = self.order = _NO_ROWS
         self.covered = self.used = 0
 
-    def lookup(self, keys: npt.NDArray[np.int64], data: Matrix) -> Rows:
-        """The newest row for each key, alive or not, or -1."""
-        out: Rows = np.empty(keys.shape[0], dtype=np.int32)
+    def _sort(self, data: Matrix, size: int) -> None:
+        assert self.space is not None
+        self.begin = np.empty(self.space.cells + 1, dtype=np.int32)
+        self.order = np.empty(size, dtype=np.int32)
+        kernels.sort_by_cell(data, size, self.columns, self.space.base, self.space.extent, self.begin, self.order)
+        self.heads.fill(-1)
+        self.chain = _NO_ROWS
+        self.covered = size
+
+    def cells(self, keys: npt.NDArray[np.int64], data: Matrix) -> npt.NDArray[np.int64]:
+        """The cell of each key, or -1 where no row has ever had it."""
+        out = np.empty(keys.shape[0], dtype=np.int64)
         if self.covered == 0:
             out.fill(-1)
         elif self.space is not None:
-            kernels.lookup_direct(keys, self.heads, self.space.base, self.space.extent, out)
+            kernels.cells_direct(keys, self.space.base, self.space.extent, out)
         else:
-            kernels.lookup_hash(keys, self.heads, data, self.columns, out)
+            kernels.cells_hash(keys, self.heads, data, self.columns, out)
         return out
 
     @property
+    def lists(self) -> tuple[Rows, Rows, Rows, Rows]:
+        """What leads from a cell to its rows."""
+        return self.begin, self.order, self.heads, self.chain
+
+    def rows_of(self, cell: int) -> Iterator[int]:
+        """All rows of a cell, alive or not."""
+        if cell < 0:
+            return
+        if self.begin.size:
+            yield from self.order[self.begin[cell] : self.begin[cell + 1]].tolist()
+        row = int(self.heads[cell])
+        while row >= 0:
+            yield row
+            row = int(self.chain[row])
+
+    @property
     def nbytes(self) -> int:
-        return int(self.heads.nbytes + self.chain.nbytes)
+        return sum(int(array.nbytes) for array in (self.heads, self.chain, self.begin, self.order))
+
+
+NOTHING: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+_NO_ROWS: Rows = np.zeros(0, dtype=np.int32)

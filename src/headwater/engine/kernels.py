@@ -1,8 +1,8 @@
 """The hot loops: a dozen compiled functions with fixed signatures, cached on disk.
 
 Rows are matrices of integers (see `values`): `data[row, column]`, int32 or int64. A row's `stamp` tells
-its state: positive, the round in which it came alive; zero, gone; MARKED and GHOST as below. A chained
-index maps a key to the newest row with that key (`heads`) and each row to the next older one (`chain`).
+its state: positive, the round in which it came alive; zero, gone; MARKED and GHOST as in `states`. An index
+maps a key to a cell, and a cell to its rows (see `index`).
 
 Every kernel that fills a buffer stops when the buffer is full and tells where to go on, so that memory
 is bounded and arrays grow outside compiled code.
@@ -20,13 +20,13 @@ _SHIFT = np.uint64(29)
 
 
 @njit(inline="always")
-def _mix(hashed, value):  # type: ignore[no-untyped-def]
+def _mix(hashed, value):
     hashed = (hashed ^ np.uint64(value)) * _MULTIPLIER
     return hashed ^ (hashed >> _SHIFT)
 
 
 @njit(inline="always")
-def _hash_row(matrix, row, columns):  # type: ignore[no-untyped-def]
+def _hash_row(matrix, row, columns):
     hashed = np.uint64(0)
     for column in columns:
         hashed = _mix(hashed, np.int64(matrix[row, column]))
@@ -34,7 +34,7 @@ def _hash_row(matrix, row, columns):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _same(keys, at, data, row, columns):  # type: ignore[no-untyped-def]
+def _same(keys, at, data, row, columns):
     for position in range(columns.size):
         if np.int64(keys[at, position]) != np.int64(data[row, columns[position]]):
             return False
@@ -42,7 +42,7 @@ def _same(keys, at, data, row, columns):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _direct_slot(keys, at, base, extent):  # type: ignore[no-untyped-def]
+def _direct_slot(keys, at, base, extent):
     """The cell of a key in a direct-addressed table, or -1 when the key lies outside it."""
     cell = np.int64(0)
     for position in range(base.size):
@@ -54,34 +54,55 @@ def _direct_slot(keys, at, base, extent):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def lookup_direct(keys, heads, base, extent, out):  # type: ignore[no-untyped-def]
+def cells_direct(keys, base, extent, out):
     for at in range(keys.shape[0]):
-        cell = _direct_slot(keys, at, base, extent)
-        out[at] = heads[cell] if cell >= 0 else -1
+        out[at] = _direct_slot(keys, at, base, extent)
 
 
 @njit(cache=True, nogil=True)
-def lookup_hash(keys, heads, data, columns, out):  # type: ignore[no-untyped-def]
+def cells_hash(keys, heads, data, columns, out):
     mask = np.uint64(heads.size - 1)
     for at in range(keys.shape[0]):
         hashed = np.uint64(0)
         for position in range(columns.size):
             hashed = _mix(hashed, np.int64(keys[at, position]))
         slot = hashed & mask
-        found = -1
         while True:
             row = heads[slot]
             if row < 0:
+                out[at] = -1
                 break
             if _same(keys, at, data, row, columns):
-                found = row
+                out[at] = slot
                 break
             slot = (slot + np.uint64(1)) & mask
-        out[at] = found
 
 
 @njit(cache=True, nogil=True)
-def chain_direct(data, rows, columns, heads, chain, base, extent):  # type: ignore[no-untyped-def]
+def sort_by_cell(data, size, columns, base, extent, begin, order):
+    """Counting sort: `order[begin[cell]:begin[cell + 1]]` are the rows whose key has that cell, oldest first."""
+    begin[:] = 0
+    for row in range(size):
+        cell = np.int64(0)
+        for position in range(columns.size):
+            cell = cell * extent[position] + (np.int64(data[row, columns[position]]) - base[position])
+        begin[cell + 1] += 1
+    for cell in range(1, begin.size):
+        begin[cell] += begin[cell - 1]
+    for row in range(size - 1, -1, -1):
+        cell = np.int64(0)
+        for position in range(columns.size):
+            cell = cell * extent[position] + (np.int64(data[row, columns[position]]) - base[position])
+        # the slots of a cell fill from its end; `begin` is put right again below
+        begin[cell + 1] -= 1
+        order[begin[cell + 1]] = row
+    for cell in range(begin.size - 1):
+        begin[cell] = begin[cell + 1]
+    begin[begin.size - 1] = size
+
+
+@njit(cache=True, nogil=True)
+def chain_direct(data, rows, columns, heads, chain, base, extent):
     """Put rows into a chained index whose table addresses keys directly."""
     for row in rows:
         cell = np.int64(0)
@@ -92,7 +113,7 @@ def chain_direct(data, rows, columns, heads, chain, base, extent):  # type: igno
 
 
 @njit(cache=True, nogil=True)
-def chain_hash(data, rows, columns, heads, chain, used):  # type: ignore[no-untyped-def]
+def chain_hash(data, rows, columns, heads, chain, used):
     """Put rows into a chained index over a hash table; returns how many cells are now in use."""
     mask = np.uint64(heads.size - 1)
     for row in rows:
@@ -118,42 +139,72 @@ def chain_hash(data, rows, columns, heads, chain, used):  # type: ignore[no-unty
 
 
 @njit(cache=True, nogil=True)
-def expand(first, chain, stamp, newest, at, row, out_left, out_right):  # type: ignore[no-untyped-def]
+def expand(cells, begin, order, heads, chain, stamp, newest, at, place, row, left, right):
     """Every (key, row) pair whose row came alive no later than round `newest`, until the buffer is full.
 
-    Returns how many pairs were written and the position (key, row) to go on from.
+    The rows of a cell are first those in `order` (if the index has been sorted), then those chained from
+    `heads`. Returns how many pairs were written and the cursor (key, place in `order`, row in the chain) to go on
+    from; place -1 means that a key has not been begun.
     """
     count = 0
-    full = out_left.size
-    total = first.size
+    full = left.size
+    total = cells.size
+    is_sorted = begin.size > 0
     while at < total:
-        if row == -2:
-            row = first[at]
-        while row >= 0:
-            if 0 < stamp[row] <= newest:
-                if count == full:
-                    return count, at, row
-                out_left[count] = at
-                out_right[count] = row
-                count += 1
-            row = chain[row]
-        row = -2
+        cell = cells[at]
+        if cell >= 0:
+            if place == -1:
+                place = np.int64(begin[cell]) if is_sorted else np.int64(0)
+                row = heads[cell]
+            if is_sorted:
+                last = begin[cell + 1]
+                while place < last:
+                    one = order[place]
+                    if 0 < stamp[one] <= newest:
+                        if count == full:
+                            return count, at, place, row
+                        left[count] = at
+                        right[count] = one
+                        count += 1
+                    place += 1
+            while row >= 0:
+                if 0 < stamp[row] <= newest:
+                    if count == full:
+                        return count, at, place, row
+                    left[count] = at
+                    right[count] = row
+                    count += 1
+                row = chain[row]
+        place = np.int64(-1)
         at += 1
-    return count, at, row
+    return count, at, place, row
 
 
 @njit(cache=True, nogil=True)
-def exists(first, chain, stamp, newest, out):  # type: ignore[no-untyped-def]
-    """For every key the first visible row with it, or -1."""
-    for at in range(first.size):
-        row = first[at]
-        while row >= 0 and not (0 < stamp[row] <= newest):
-            row = chain[row]
-        out[at] = row
+def exists(cells, begin, order, heads, chain, stamp, newest, out):
+    """For every key some row alive with it that came no later than round `newest`, or -1."""
+    is_sorted = begin.size > 0
+    for at in range(cells.size):
+        cell = cells[at]
+        found = np.int32(-1)
+        if cell >= 0:
+            row = heads[cell]
+            while row >= 0:
+                if 0 < stamp[row] <= newest:
+                    found = row
+                    break
+                row = chain[row]
+            if found < 0 and is_sorted:
+                for place in range(begin[cell], begin[cell + 1]):
+                    one = order[place]
+                    if 0 < stamp[one] <= newest:
+                        found = one
+                        break
+        out[at] = found
 
 
 @njit(inline="always")
-def _find_slot(values, data, heads, direct, base, extent):  # type: ignore[no-untyped-def]
+def _find_slot(values, data, heads, direct, base, extent):
     """The cell of the table of identities where a row is or belongs, and the row in it (-1: none)."""
     width = data.shape[1]
     if direct:
@@ -181,7 +232,7 @@ def _find_slot(values, data, heads, direct, base, extent):  # type: ignore[no-un
 
 
 @njit(inline="always")
-def _append(row, slot, values, tick, rule_id, data, stamp, rules, heads):  # type: ignore[no-untyped-def]
+def _append(row, slot, values, tick, rule_id, data, stamp, rules, heads):
     heads[slot] = row
     for column in range(data.shape[1]):
         data[row, column] = values[column]
@@ -190,7 +241,7 @@ def _append(row, slot, values, tick, rule_id, data, stamp, rules, heads):  # typ
 
 
 @njit(inline="always")
-def _remember(row, at, stamp, rules, proof, rows, old_stamp, old_rule, old_proof):  # type: ignore[no-untyped-def]
+def _remember(row, at, stamp, rules, proof, rows, old_stamp, old_rule, old_proof):
     """Write what a row that comes back was before into the `old` buffers."""
     rows[at] = row
     old_stamp[at] = stamp[row]
@@ -200,7 +251,7 @@ def _remember(row, at, stamp, rules, proof, rows, old_stamp, old_rule, old_proof
 
 
 @njit(cache=True, nogil=True)
-def merge_rows(  # type: ignore[no-untyped-def]
+def merge_rows(
     candidates, proofs, rule_id, tick, data, stamp, rules, proof, heads, direct, base, extent, size, limit,
     new_rows, back_rows, old_stamp, old_rule, old_proof,
 ):  # fmt: skip
@@ -241,82 +292,100 @@ def merge_rows(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def join_merge(  # type: ignore[no-untyped-def]
-    rows, left, key_from, constants, right, key_columns, right_heads, right_direct, right_base, right_extent, chain,
-    right_stamp, newest, head_side, head_from, left_slot, rule_id, tick, data, stamp, rules, proof, heads, direct,
-    base, extent, size, limit, at, other, new_rows, back_rows, old_stamp, old_rule, old_proof,
+def join_merge(
+    rows, left, key_from, constants, right, key_columns, right_direct, right_base, right_extent, begin, order,
+    right_heads, chain, right_stamp, newest, head_side, head_from, left_slot, rule_id, tick, data, stamp, rules, proof,
+    heads, direct, base, extent, size, limit, at, place, linked, new_rows, back_rows, old_stamp, old_rule, old_proof,
 ):  # fmt: skip
     """A rule of two atoms in one loop: probe an index with the starting rows and merge the head rows found.
 
     Keys come from columns of the starting rows (`key_from`) or, where that is -1, from `constants`; head columns
-    from the starting row, the row met, or (`head_side` 2) a constant. Goes on from starting row `at` and row `other`
-    of the chain; returns where it stopped (`at` past the end when done), rows stored, new rows, rows back.
+    from the starting row, the row met, or (`head_side` 2) a constant. Goes on from starting row `at` and the cursor
+    (`place`, `linked`) of `expand`; returns where it stopped (`at` past the end when done), rows stored, new rows,
+    rows back.
     """
     key = np.empty((1, key_columns.size), dtype=np.int64)
     values = np.empty(data.shape[1], dtype=np.int64)
     mask = np.uint64(right_heads.size - 1)
+    is_sorted = begin.size > 0
     new = 0
     back = 0
     full = back_rows.size
-    room = new_rows.size
+    last = np.int64(0)
     while at < rows.size:
         start = rows[at]
-        if other == -2:
+        cell = np.int64(-1)
+        for position in range(key_columns.size):
+            column = key_from[position]
+            key[0, position] = np.int64(left[start, column]) if column >= 0 else constants[position]
+        if right_direct:
+            cell = _direct_slot(key, 0, right_base, right_extent)
+        else:
+            hashed = np.uint64(0)
             for position in range(key_columns.size):
-                column = key_from[position]
-                key[0, position] = np.int64(left[start, column]) if column >= 0 else constants[position]
-            if right_direct:
-                cell = _direct_slot(key, 0, right_base, right_extent)
-                other = right_heads[cell] if cell >= 0 else np.int32(-1)
-            else:
-                hashed = np.uint64(0)
-                for position in range(key_columns.size):
-                    hashed = _mix(hashed, key[0, position])
-                slot = hashed & mask
-                while True:
-                    other = right_heads[slot]
-                    if other < 0 or _same(key, 0, right, other, key_columns):
-                        break
-                    slot = (slot + np.uint64(1)) & mask
-        while other >= 0:
-            if 0 < right_stamp[other] <= newest:
-                for column in range(values.size):
-                    side = head_side[column]
-                    if side == 0:
-                        values[column] = np.int64(left[start, head_from[column]])
-                    elif side == 1:
-                        values[column] = np.int64(right[other, head_from[column]])
-                    else:
-                        values[column] = head_from[column]
-                slot_, row = _find_slot(values, data, heads, direct, base, extent)
-                if row < 0:
-                    if size == limit or new == room:
-                        return at, other, size, new, back
-                    row = np.int32(size)
-                    size += 1
-                    _append(row, slot_, values, tick, rule_id, data, stamp, rules, heads)
-                    proof[row, left_slot] = start
-                    proof[row, 1 - left_slot] = other
-                    new_rows[new] = row
-                    new += 1
-                elif stamp[row] <= 0:
-                    if back == full:
-                        return at, other, size, new, back
-                    _remember(row, back, stamp, rules, proof, back_rows, old_stamp, old_rule, old_proof)
-                    back += 1
-                    if stamp[row] != GHOST:
-                        rules[row] = rule_id
+                hashed = _mix(hashed, key[0, position])
+            slot = hashed & mask
+            while True:
+                head = right_heads[slot]
+                if head < 0:
+                    break
+                if _same(key, 0, right, head, key_columns):
+                    cell = np.int64(slot)
+                    break
+                slot = (slot + np.uint64(1)) & mask
+        if cell >= 0:
+            if place == -1:
+                place = np.int64(begin[cell]) if is_sorted else np.int64(0)
+                linked = right_heads[cell]
+            last = np.int64(begin[cell + 1]) if is_sorted else np.int64(0)
+            while True:
+                if place < last:
+                    other = order[place]
+                elif linked >= 0:
+                    other = linked
+                else:
+                    break
+                if 0 < right_stamp[other] <= newest:
+                    for column in range(values.size):
+                        side = head_side[column]
+                        if side == 0:
+                            values[column] = np.int64(left[start, head_from[column]])
+                        elif side == 1:
+                            values[column] = np.int64(right[other, head_from[column]])
+                        else:
+                            values[column] = head_from[column]
+                    home, row = _find_slot(values, data, heads, direct, base, extent)
+                    if row < 0:
+                        if size == limit or new == full:
+                            return at, place, linked, size, new, back
+                        row = np.int32(size)
+                        size += 1
+                        _append(row, home, values, tick, rule_id, data, stamp, rules, heads)
                         proof[row, left_slot] = start
                         proof[row, 1 - left_slot] = other
-                    stamp[row] = tick
-            other = chain[other]
-        other = np.int32(-2)
+                        new_rows[new] = row
+                        new += 1
+                    elif stamp[row] <= 0:
+                        if back == full:
+                            return at, place, linked, size, new, back
+                        _remember(row, back, stamp, rules, proof, back_rows, old_stamp, old_rule, old_proof)
+                        back += 1
+                        if stamp[row] != GHOST:
+                            rules[row] = rule_id
+                            proof[row, left_slot] = start
+                            proof[row, 1 - left_slot] = other
+                        stamp[row] = tick
+                if place < last:
+                    place += 1
+                else:
+                    linked = chain[linked]
+        place = np.int64(-1)
         at += 1
-    return at, np.int32(-2), size, new, back
+    return at, place, linked, size, new, back
 
 
 @njit(cache=True, nogil=True)
-def link_rows(rows, position, rule_id, rules, stamp, proof, first, use, following, before):  # type: ignore[no-untyped-def]
+def link_rows(rows, position, rule_id, rules, stamp, proof, first, use, following, before):
     """Enter rows that `rule_id` derived into the list of children of the row their proof names at `position`."""
     for row in rows:
         if rules[row] != rule_id or stamp[row] == GONE:
@@ -331,7 +400,7 @@ def link_rows(rows, position, rule_id, rules, stamp, proof, first, use, followin
 
 
 @njit(cache=True, nogil=True)
-def unlink_rows(rows, position, rule_id, rules, proof, first, use, following, before):  # type: ignore[no-untyped-def]
+def unlink_rows(rows, position, rule_id, rules, proof, first, use, following, before):
     for row in rows:
         if rules[row] != rule_id:
             continue
@@ -346,7 +415,7 @@ def unlink_rows(rows, position, rule_id, rules, proof, first, use, following, be
 
 
 @njit(cache=True, nogil=True)
-def mark_children(parents, first, use, following, position, stamp, at, child, out, out_stamp):  # type: ignore[no-untyped-def]
+def mark_children(parents, first, use, following, position, stamp, at, child, out, out_stamp):
     """Mark the rows whose proof rests on `parents`; returns (count, next parent, next child)."""
     count = 0
     full = out.size
@@ -369,7 +438,7 @@ def mark_children(parents, first, use, following, position, stamp, at, child, ou
 
 
 @njit(cache=True, nogil=True)
-def sum_groups(groups, values, out):  # type: ignore[no-untyped-def]
+def sum_groups(groups, values, out):
     """Left-to-right sums of float values per group; the caller fixes the order."""
     for at in range(groups.size):
         out[groups[at]] += values[at]

@@ -380,9 +380,6 @@ def _stack(columns: Iterable[npt.NDArray[np.integer[Any]]], size: int) -> Codes:
 def _versions(index: Index, keys: Codes, store: Store) -> Rows:
     """Rows with these keys that are alive or ghosts."""
     found: list[int] = []
-    for row in index.lookup(keys, store.data).tolist():
-        while row >= 0:
-            if store.stamp[row] > GONE or store.stamp[row] == GHOST:
-                found.append(row)
-            row = int(index.chain[row])
+    for cell in index.cells(keys, store.data).tolist():
+        found.extend(row for row in index.rows_of(cell) if store.stamp[row] > GONE or store.stamp[row] == GHOST)
     return np.array(found, dtype=np.int32)

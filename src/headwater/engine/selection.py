@@ -17,21 +17,21 @@ from headwater.engine.index import Index
 from headwater.engine.journal import Journal
 from headwater.engine.states import EVER, GHOST
 from headwater.engine.store import Rows, Store
-from headwater.engine.values import Codes, Symbols
+from headwater.engine.values import SYMBOLIC, Codes, Symbols
 from headwater.plan.model import Best, Pick
 
 
 def rows_with(index: Index, keys: Codes, store: Store) -> tuple[Rows, Rows]:
     """All (key number, row) pairs of rows alive that have one of these keys."""
-    first = index.lookup(keys, store.data)
+    cells = index.cells(keys, store.data)
     lefts: list[Rows] = []
     rights: list[Rows] = []
-    at, row = 0, -2
+    at, place, row = 0, np.int64(-1), np.int32(-1)
     room = max(1024, 4 * keys.shape[0])
-    while at < first.size:
+    while at < cells.size:
         left = np.empty(room, dtype=np.int32)
         right = np.empty(room, dtype=np.int32)
-        count, at, row = kernels.expand(first, index.chain, store.stamp, EVER, at, row, left, right)
+        count, at, place, row = kernels.expand(cells, *index.lists, store.stamp, EVER, at, place, row, left, right)
         lefts.append(left[:count])
         rights.append(right[:count])
         room *= 2
@@ -50,6 +50,8 @@ def select(
     symbols: Symbols,
 ) -> tuple[Rows, Rows]:
     """Offer rows to a table with picks; the rows that came alive, and those that lost their place."""
+    if is_single(store):
+        return _select_single(store, candidates, proofs, rule, tick, journal)
     rivals = _in_groups(store, candidates)
     everyone = np.concatenate([candidates, store.data[rivals].astype(np.int64)])
     kept = np.zeros(everyone.shape[0], dtype=np.bool_)
@@ -61,6 +63,46 @@ def select(
     if lost.size:
         store.set_state(lost, GHOST, journal)
     return came, lost
+
+
+def is_single(store: Store) -> bool:
+    """Whether a table keeps exactly one row per group: one pick of one value, and no column beside them."""
+    (pick, *more) = store.table.picks
+    return (
+        not more
+        and pick.limit == 1
+        and len(pick.group) == store.width - 1
+        and store.table.types[pick.value] not in SYMBOLIC
+    )
+
+
+def _select_single(
+    store: Store, candidates: Codes, proofs: npt.NDArray[np.int32], rule: int, tick: int, journal: Journal
+) -> tuple[Rows, Rows]:
+    """`select` for a table with one row per group: compare with the row that stands, then with each other."""
+    (pick,) = store.table.picks
+    index = store.index(pick.group)
+    keys = np.ascontiguousarray(candidates[:, list(pick.group)])
+    standing = np.empty(candidates.shape[0], dtype=np.int32)
+    kernels.exists(index.cells(keys, store.data), *index.lists, store.stamp, EVER, standing)
+    values = candidates[:, pick.value]
+    held = store.data[standing, pick.value]
+    better = values < held if pick.best is Best.MIN else values > held
+    ahead = np.flatnonzero(better | (standing < 0))
+    if not ahead.size:
+        return _NO_ROWS, _NO_ROWS
+    order = values[ahead] if pick.best is Best.MIN else ~values[ahead]
+    ranked = np.lexsort((order, *keys[ahead].T))
+    ahead = ahead[ranked]
+    grouped = keys[ahead]
+    first = np.ones(ahead.size, dtype=np.bool_)
+    first[1:] = (grouped[1:] != grouped[:-1]).any(axis=1)
+    winners = ahead[first]
+    lost = standing[winners]
+    lost = lost[lost >= 0]
+    if lost.size:
+        store.set_state(lost, GHOST, journal)
+    return store.merge(candidates[winners], proofs[winners], rule, tick, journal), lost
 
 
 def _in_groups(store: Store, candidates: Codes) -> Rows:
@@ -92,3 +134,6 @@ def _placed(store: Store, pick: Pick, everyone: Codes, symbols: Symbols) -> npt.
     placed = np.empty(group.size, dtype=np.bool_)
     placed[order] = rank < pick.limit
     return placed[: everyone.shape[0]]
+
+
+_NO_ROWS: Rows = np.zeros(0, dtype=np.int32)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from headwater.engine.compaction import compact
 from headwater.engine.guard import Guard
+from headwater.engine.index import Matrix
 from headwater.engine.journal import Entry
 from headwater.engine.level import LevelRunner, Transaction
 from headwater.engine.selection import rows_with
@@ -30,8 +31,8 @@ BASE = -1  # the rule number of a row that the user inserted
 class Change:
     """The net effect of a transaction on one table, as codes."""
 
-    inserted: Codes
-    deleted: Codes
+    inserted: Matrix
+    deleted: Matrix
 
 
 class Shard:
@@ -146,6 +147,7 @@ class Shard:
             held = rows_with(store.index(key), np.ascontiguousarray(rows[:, list(key)]), store)[1]
             self._delete(transaction, store, np.setdiff1d(held, same[same >= 0]))
         store.admit([rows[:, column] for column in range(store.width)])
+        store.reserve(rows.shape[0])
         proofs = np.zeros((rows.shape[0], 0), dtype=np.int32)
         store.merge(rows, proofs, BASE, transaction.tick, transaction.journal)
 
@@ -154,8 +156,8 @@ class Shard:
         for name in dict.fromkeys((*transaction.came, *transaction.went)):
             store = self.stores[name]
             changes[name] = Change(
-                store.data[transaction.came.get(name, _NO_ROWS)].astype(np.int64),
-                store.data[transaction.went.get(name, _NO_ROWS)].astype(np.int64),
+                store.data[transaction.came.get(name, _NO_ROWS)],
+                store.data[transaction.went.get(name, _NO_ROWS)],
             )
         return changes
 

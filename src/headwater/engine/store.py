@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from headwater.core.types import Type
 from headwater.engine import kernels
-from headwater.engine.index import FULLEST, Bounds, Index, Matrix, Rows, Space, hash_size
+from headwater.engine.index import FULLEST, Bounds, Index, Matrix, Rows, Space, box_of, hash_size
 from headwater.engine.journal import Entry, Journal
 from headwater.engine.states import GHOST, GONE, MARKED
 from headwater.plan.model import Table
@@ -117,10 +117,11 @@ class Store:
         if self.space is not None and not self.space.holds(self.bounds.low, self.bounds.high):
             self.rehash()
 
-    def rehash(self) -> None:
+    def rehash(self, more: int = 1) -> None:
         """Build the table of identities anew, with room for more rows than there are."""
-        self.space = Space.around(self.bounds.low, self.bounds.high, self.size) if self.size else None
-        cells = self.space.cells if self.space is not None else hash_size(max(_FLOOR, self.size + 1))
+        total = self.size + more
+        self.space = Space.around(self.bounds.low, self.bounds.high, total) if self.bounds.seen else None
+        cells = self.space.cells if self.space is not None else hash_size(max(_FLOOR, total))
         self.heads = np.full(cells, -1, dtype=np.int32)
         rows = np.arange(self.size, dtype=np.int32)
         columns = np.arange(self.width, dtype=np.int64)
@@ -129,6 +130,13 @@ class Store:
             kernels.chain_direct(self.data, rows, columns, self.heads, scratch, self.space.base, self.space.extent)
         else:
             kernels.chain_hash(self.data, rows, columns, self.heads, scratch, 0)
+
+    def reserve(self, more: int) -> None:
+        """Make room at once for rows that are all expected to be new."""
+        if self.size + more > self.capacity:
+            self._grow(self.size + more)
+        if self.space is None and self.size + more > FULLEST * self.heads.size:
+            self.rehash(more)
 
     def room(self) -> int:
         """How many rows may be stored before `expand` must be called."""
@@ -148,19 +156,19 @@ class Store:
         found = self.indexes.get(columns)
         if found is None:
             found = self.indexes[columns] = Index(columns)
-        found.cover(self.data, self.stamp, self.size, self.bounds)
+        found.cover(self.data, self.size, self.bounds)
         return found
 
     def find(self, keys: npt.NDArray[np.int64]) -> Rows:
         """The row with exactly these columns, alive or not, or -1."""
-        out: Rows = np.empty(keys.shape[0], dtype=np.int32)
+        cells = np.empty(keys.shape[0], dtype=np.int64)
         if self.size == 0:
-            out.fill(-1)
+            cells.fill(-1)
         elif self.space is not None:
-            kernels.lookup_direct(keys, self.heads, self.space.base, self.space.extent, out)
+            kernels.cells_direct(keys, self.space.base, self.space.extent, cells)
         else:
-            kernels.lookup_hash(keys, self.heads, self.data, np.arange(self.width, dtype=np.int64), out)
-        return out
+            kernels.cells_hash(keys, self.heads, self.data, np.arange(self.width, dtype=np.int64), cells)
+        return np.where(cells >= 0, self.heads[cells], np.int32(-1))
 
     # Writing
 
@@ -179,19 +187,13 @@ class Store:
             chunk = candidates[at : at + writer.room]
             start, size, fresh, revived = kernels.merge_rows(
                 chunk, proofs[at : at + writer.room], rule, tick, self.data, self.stamp, self.rules, self.proof,
-                self.heads, *self.address(), self.size, self.room(), *writer.buffers,
+                self.heads, *box_of(self.space), self.size, self.room(), *writer.buffers,
             )  # fmt: skip
             at += start
             writer.took(size, fresh, revived)
             if start < chunk.shape[0]:
                 self.expand()
         return writer.came()
-
-    def address(self) -> tuple[bool, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """How kernels find a row's cell: directly or by hash, and the box of a direct table."""
-        if self.space is None:
-            return False, _NOTHING, _NOTHING
-        return True, self.space.base, self.space.extent
 
     def set_state(self, rows: Rows, state: int, journal: Journal) -> None:
         journal.note(self, Entry(rows, self.stamp[rows]))
@@ -312,6 +314,7 @@ class Writer:
     def __init__(self, store: Store, journal: Journal, room: int) -> None:
         self._store = store
         self._journal = journal
+        journal.begin(store)
         self._came: list[Rows] = []
         self.room = room
         self.buffers: tuple[npt.NDArray[Any], ...] = (
@@ -327,7 +330,7 @@ class Writer:
         store.size = size
         if fresh:
             rows = new[:fresh].copy()
-            self._journal.note(store, Entry(rows, np.zeros(fresh, dtype=np.int32)))
+            self._journal.note(store, Entry(rows, np.zeros(fresh, dtype=np.int32), appended=True))
             self._came.append(rows)
         if revived:
             rows = back[:revived].copy()
@@ -349,7 +352,6 @@ def _resized(array: npt.NDArray[Any], capacity: int, used: int) -> npt.NDArray[A
     return grown
 
 
-_NOTHING: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 _NO_ROWS: Rows = np.zeros(0, dtype=np.int32)
 
 __all__ = ["GHOST", "GONE", "MARKED", "Rows", "Store", "Use"]

@@ -77,26 +77,28 @@ class _Join:
             yield self._extend(batch, met, rows[met])
             return
         index = store.index(self._key.columns)
-        first = index.lookup(keys, store.data)
+        cells = index.cells(keys, store.data)
         if step.any:
             rows = np.empty(batch.size, dtype=np.int32)
-            kernels.exists(first, index.chain, store.stamp, newest, rows)
+            kernels.exists(cells, *index.lists, store.stamp, newest, rows)
             met = np.flatnonzero(rows >= 0)
             yield self._extend(batch, met, rows[met])
             return
         size = min(_BUFFER, max(64, 8 * batch.size)) if done is None else min(_BUFFER, max(64, 4 * batch.size))
         left = np.empty(size, dtype=np.int32)
         right = np.empty(size, dtype=np.int32)
-        at, row = 0, -2
-        while at < first.size:
-            count, at, row = kernels.expand(first, index.chain, store.stamp, newest, at, row, left, right)
+        at, place, row = 0, np.int64(-1), np.int32(-1)
+        while at < cells.size:
+            count, at, place, row = kernels.expand(
+                cells, *index.lists, store.stamp, newest, at, place, row, left, right
+            )
             if count:
                 yield self._extend(batch, left[:count], right[:count])
-            if at < first.size and done is not None and batch.origin is not None:
+            if at < cells.size and done is not None and batch.origin is not None:
                 finished = done[batch.origin]
                 if finished[at]:
-                    at, row = at + 1, -2
-                first = np.where(finished, np.int32(-1), first)
+                    at, place = at + 1, np.int64(-1)
+                cells = np.where(finished, np.int64(-1), cells)
 
     def _extend(self, batch: Batch, left: npt.NDArray[np.intp] | Rows, right: Rows) -> Batch:
         step, data = self._step, self._store.data
@@ -124,7 +126,7 @@ class _Absent:
             return batch.take(np.where(rows >= 0, store.stamp[rows], 0) <= 0)
         index = store.index(self._key.columns)
         rows = np.empty(batch.size, dtype=np.int32)
-        kernels.exists(index.lookup(keys, store.data), index.chain, store.stamp, EVER, rows)
+        kernels.exists(index.cells(keys, store.data), *index.lists, store.stamp, EVER, rows)
         return batch.take(rows < 0)
 
 
