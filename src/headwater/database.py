@@ -10,22 +10,27 @@ thread at a time.
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from headwater import pipeline
 from headwater.core.diagnostics import Diagnostic
-from headwater.core.errors import CheckProblem, DataError
+from headwater.core.errors import CheckProblem, DataError, StateError
 from headwater.core.types import Type
-from headwater.engine.columns import ARROW, to_arrow, to_values
+from headwater.engine.columns import to_arrow, to_values
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.engine.index import Matrix
 from headwater.engine.intake import Intake, Rejected, encode_rows, fit, guess_type, take_in
 from headwater.engine.shard import BASE, Change, Shard
+from headwater.engine.snapshot import Snapshot, pack
 from headwater.engine.states import GONE
 from headwater.engine.values import Codes, Symbols, find_code
 from headwater.language.tree import Constant, Query, Variable
@@ -181,6 +186,37 @@ class Database:
         """Bytes held by all stored rows, with their indexes and proofs."""
         return self._shard.nbytes
 
+    # Keeping
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the database to one file, atomically: a save that is cut off leaves the old file as it was."""
+        about = {
+            "program": self.program.explain("parsed"),
+            "disabled": list(self.program.disabled),
+            "provenance": self.provenance,
+            "guard": [self._guard.rows, self._guard.rounds],
+            "known": {name: [kind and kind.value for kind in kinds] for name, kinds in self._known.items()},
+        }
+        _replace_file(Path(path), pack(self._shard, about))
+
+    @classmethod
+    def open(cls, path: str | PathLike[str]) -> Database:
+        """A database that `save` wrote; raises StateError if the file is damaged or is none."""
+        try:
+            snapshot = Snapshot(Path(path).read_bytes(), Path(path))
+        except OSError as problem:
+            raise StateError(f"cannot read {path}: {problem.strerror}") from problem
+        about = snapshot.about
+        program = pipeline.compile(about["program"], name=f"{path} (saved program)", disabled=about["disabled"])
+        rows, rounds = about["guard"]
+        self = cls(program, about["provenance"], guard=Guard(rows, rounds))
+        self._symbols = Symbols(snapshot.symbols)
+        self._known = {name: tuple(kind and Type(kind) for kind in kinds) for name, kinds in about["known"].items()}
+        self._settled = _all_known(self._model, self._known)
+        self._shard = self._new_shard(self._known)
+        snapshot.fill(self._shard)
+        return self
+
     # Inside
 
     def _new_shard(self, known: Mapping[str, tuple[Type | None, ...]]) -> Shard:
@@ -299,6 +335,26 @@ class Database:
         return np.array([values], dtype=np.int64).reshape(1, len(values))
 
 
+def _replace_file(path: Path, blocks: Iterator[bytes]) -> None:
+    """Write a file beside its place and move it there when it is whole on disk."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.writelines(blocks)
+            out.flush()
+            os.fsync(out.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
 def _maintained(program: CompiledProgram) -> Program:
     """The program to run: rewritten, with every base relation that a user may write to."""
     model = program.rewritten
@@ -364,6 +420,3 @@ def _tuples(table: Table, codes: Matrix, symbols: Symbols) -> Iterator[tuple[Any
     if not table.types:
         return iter([()] * codes.shape[0])
     return zip(*(to_values(codes[:, at], kind, symbols) for at, kind in enumerate(table.types)), strict=True)
-
-
-__all__ = ["ARROW", "Changes", "Database", "PathLike", "RelationChange"]

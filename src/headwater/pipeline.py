@@ -25,6 +25,7 @@ class CompiledProgram:
     tree: Tree
     checked: Program
     rewritten: Program
+    disabled: tuple[str, ...] = ()  # rewrites that were left out
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -63,5 +64,5 @@ def compile_file(path: str | PathLike[str], *, disabled: Iterable[str] = ()) -> 
 
 def compile_tree(tree: Tree, *, disabled: Iterable[str] = ()) -> CompiledProgram:
     checked = check(tree)
-    rewritten = rewrite(checked, disabled=tuple(disabled))
-    return CompiledProgram(tree, checked, rewritten)
+    left_out = tuple(disabled)
+    return CompiledProgram(tree, checked, rewrite(checked, disabled=left_out), left_out)

@@ -15,7 +15,6 @@ import numpy.typing as npt
 from headwater.engine.compaction import compact
 from headwater.engine.guard import Guard
 from headwater.engine.index import Matrix
-from headwater.engine.journal import Entry
 from headwater.engine.level import LevelRunner, Transaction
 from headwater.engine.selection import rows_with
 from headwater.engine.states import GONE
@@ -174,4 +173,4 @@ def _last_per_key(rows: Codes, key: tuple[int, ...]) -> Codes:
 
 _NO_ROWS: npt.NDArray[np.int32] = np.zeros(0, dtype=np.int32)
 
-__all__ = ["BASE", "Change", "Entry", "Shard"]
+__all__ = ["BASE", "Change", "Shard"]

@@ -214,14 +214,16 @@ class Store:
 
     def keep_only(self, keep: Rows) -> None:
         """Forget all rows but these; every index and list is made anew when it is next asked for."""
-        kind = self.data.dtype
-        data, stamp, rules, proof = self.data[keep], self.stamp[keep], self.rules[keep], self.proof[keep]
-        self._allocate(kind, max(_FLOOR, keep.size))
+        self.load(self.data[keep], self.stamp[keep], self.rules[keep], self.proof[keep])
+
+    def load(self, data: Matrix, stamp: Rows, rules: npt.NDArray[np.int16], proof: npt.NDArray[np.int32]) -> None:
+        """Hold exactly these rows."""
+        size = data.shape[0]
+        self._allocate(data.dtype, max(_FLOOR, size))
         self._forget_rows()
-        self.size = keep.size
+        self.size = size
         self.count = int(np.count_nonzero(stamp > GONE))
-        self.data[: keep.size], self.stamp[: keep.size] = data, stamp
-        self.rules[: keep.size], self.proof[: keep.size] = rules, proof
+        self.data[:size], self.stamp[:size], self.rules[:size], self.proof[:size] = data, stamp, rules, proof
         self.bounds.include(data)
         self.rehash()
 
