@@ -9,7 +9,7 @@ from hypothesis import given
 
 from tests.engine.holding import hold, pairs
 from tests.oracle.harness import check_batchings, check_maintenance, check_proofs, check_what_if
-from tests.oracle.strategies import Case, cases, random_cases, seeds, template_case
+from tests.oracle.strategies import Case, cases, large_case, random_cases, seeds, template_case
 from tests.oracle.templates import TEMPLATES
 
 
@@ -24,6 +24,25 @@ def test_oracle_rows_and_changes_of_random_programs(case: Case) -> None:
 @given(seed=seeds)
 def test_oracle_rows_and_changes_of_templates(name: str, seed: int) -> None:
     hold(check_maintenance, template_case(name, seed))
+
+
+@pytest.mark.parametrize("name", ["closure", "components", "same_generation", "shortest", "top_paths"])
+@pairs(3)
+@given(seed=seeds)
+def test_oracle_larger_graphs(name: str, seed: int) -> None:
+    hold(check_maintenance, large_case(name, seed))
+
+
+@pairs(300)
+@given(cases)
+def test_oracle_with_no_room_to_spare(case: Case) -> None:
+    """Every table is hashed, every buffer overflows, and dead rows are cleared away once they outnumber the others."""
+    with pytest.MonkeyPatch.context() as cramped:
+        cramped.setattr("headwater.engine.index._DIRECT_FLOOR", 0)
+        cramped.setattr("headwater.engine.index._DIRECT_CELLS_PER_ROW", 0)
+        cramped.setattr("headwater.engine.strand._BUFFER", 2)
+        cramped.setattr("headwater.engine.compaction._WORTH_IT", 0)
+        hold(check_maintenance, case)
 
 
 @pairs(150)

@@ -172,7 +172,7 @@ class Program:
         return tuple(dict.fromkeys(query.relation for query in self.queries)) or self.derived
 
     def asked(self, relation: str, rows: set[Row]) -> set[Row]:
-        """Of a relation's rows those that its queries ask for: constants in a query select."""
+        """Of a relation's rows those that its queries ask for: constants and repeated variables select."""
         queries = [query for query in self.queries if query.relation == relation]
         return {row for row in rows if not queries or any(_selects(query, row) for query in queries)}
 
@@ -191,7 +191,13 @@ class Program:
 
 
 def _selects(query: Atom, row: Row) -> bool:
-    return all(arg.value == value for arg, value in zip(query.args, row, strict=True) if isinstance(arg, Const))
+    named: dict[str, Value] = {}
+    for arg, value in zip(query.args, row, strict=True):
+        if isinstance(arg, Const) and arg.value != value:
+            return False
+        if isinstance(arg, Var) and named.setdefault(arg.name, value) != value:
+            return False
+    return True
 
 
 def reads(program: Program) -> set[str]:

@@ -10,12 +10,29 @@ Derived relations come in components, each reading the base relations and the co
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tests.oracle.bodies import Body, Signature
 from tests.oracle.dice import Dice
 from tests.oracle.program import Agg, Assign, Atom, Base, Compare, Const, Larger, Op, Program, Rule, Term, Var
 
 PALETTES = (("int",), ("string",), ("int", "string"), ("int", "int", "float"), ("int", "string", "float"))
 """Column types of one program: few, so that relations have something to join by."""
+
+
+PAIRED = ("count", "min", "sum", "max", "avg")
+"""Aggregates that may stand side by side in one head."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """An aggregate column: its function, the types of what it ranges over and of what it gives, and of its keys."""
+
+    function: str
+    source: str
+    result: str
+    keys: str
+    limit: int | None
 
 
 def random_program(dice: Dice) -> Program:
@@ -25,12 +42,9 @@ def random_program(dice: Dice) -> Program:
     wanted = dice.number(2, 6)
     while len(maker.derived) < wanted:
         dice.pick((maker.plain, maker.recursive, maker.pooled, maker.best, maker.plain, maker.recursive))()
-    asked = dict.fromkeys(dice.picks(maker.derived, 1, 2)) if dice.chance(20) else ()
-    return Program(tuple(maker.bases), tuple(maker.rules), tuple(query(relation) for relation in asked))
-
-
-def query(relation: Signature) -> Atom:
-    return Atom(relation.name, tuple(Var(f"Q{position}") for position in range(len(relation.types))))
+    asked = dict.fromkeys(dice.picks(maker.derived, 1, 2)) if dice.chance(25) else ()
+    # A program is a set of rules: one that is written twice is one rule, whatever its aggregate counts.
+    return Program(tuple(maker.bases), tuple(dict.fromkeys(maker.rules)), tuple(maker.query(one) for one in asked))
 
 
 class Maker:
@@ -85,6 +99,14 @@ class Maker:
         if "list" in body.bound and self.dice.chance(40):
             body.test_member()
 
+    def query(self, relation: Signature) -> Atom:
+        """Mostly all of the relation; sometimes what a constant or a repeated variable selects."""
+        body, args = Body(self.dice, self.palette[0]), list[Term]()
+        for type_ in relation.types:
+            selects = type_ in self.palette and self.dice.chance(15)
+            args.append(body.known_or_constant(type_) if selects else body.variable(type_))
+        return Atom(relation.name, tuple(args))
+
     def plain(self) -> None:
         name, types = self.name(), self.types(*(("list",) if self.dice.chance(20) else ()))
         relation = Signature(name, types)
@@ -121,36 +143,42 @@ class Maker:
         self.add(*component)
 
     def pooled(self) -> None:
+        """One aggregate, or two of them side by side."""
         dice = self.dice
         name, group = self.name(), self.types()[:2]
-        function = dice.pick(("count", "min", "sum", "max", "avg", "top", "mcount", "msum"))
-        source = "float" if function not in ("count", "mcount") and "float" in self.palette else "int"
-        result = "float" if function == "avg" else source
-        limit = dice.number(1, 3) if function == "top" else None
-        keys = dice.pick(self.palette)
+        alone = [self.pool((*PAIRED, "top", "mcount", "msum"))]
+        pools = [self.pool(PAIRED), self.pool(PAIRED)] if dice.chance(20) else alone
         at = dice.number(0, len(group)) if dice.chance(15) else len(group)
-        relation = Signature(name, (*group[:at], result, *group[at:]))
+        results = tuple(pool.result for pool in pools)
+        relation = Signature(name, (*group[:at], *results, *group[at:]))
         self.derived.append(relation)
         for turn in range(dice.pick((1, 1, 2))):
             body = self.body()
             if dice.chance(20):
                 body.compute()
             self.restrict(body)
-            value: Term | Agg = body.head(source)
-            if not (turn and function in ("min", "max", "sum", "top") and dice.chance(40)):
-                value = self.measure(function, value, keys, body, limit)
+            plain = turn and len(pools) == 1 and pools[0].function in ("min", "max", "sum", "top") and dice.chance(40)
+            values = tuple(body.head(pool.source) if plain else self.measure(pool, body) for pool in pools)
             columns = [body.head(type_) for type_ in group]
-            self.rules.append(Rule(name, (*columns[:at], value, *columns[at:]), body.finished()))
+            self.rules.append(Rule(name, (*columns[:at], *values, *columns[at:]), body.finished()))
         self.add(relation)
 
-    def measure(self, function: str, value: Term | Agg, keys: str, body: Body, limit: int | None) -> Agg:
-        assert not isinstance(value, Agg)
-        if function in ("mcount", "msum"):
-            return Agg(function, (body.head(keys), value))
-        if function == "count":
-            named = [type_ for type_ in sorted(body.bound) if body.bound[type_]]
-            value = body.head(self.dice.pick(named)) if named else value
-        return Agg(function, (value,), limit)
+    def pool(self, functions: tuple[str, ...]) -> Pool:
+        function = self.dice.pick(functions)
+        source = "float" if "float" in self.palette and function != "mcount" else "int"
+        if function in ("min", "max", "top") and "string" in self.palette and self.dice.chance(40):
+            source = "string"
+        result = {"count": "int", "avg": "float"}.get(function, source)
+        limit = self.dice.number(1, 3) if function == "top" else None
+        return Pool(function, source, result, self.dice.pick(self.palette), limit)
+
+    def measure(self, pool: Pool, body: Body) -> Agg:
+        if pool.function in ("mcount", "msum"):
+            return Agg(pool.function, (body.head(pool.keys), body.head(pool.source)))
+        if pool.function == "count":
+            named = [type_ for type_ in sorted(body.bound) if body.bound[type_]] or [pool.source]
+            return Agg("count", (body.head(self.dice.pick(named)),))
+        return Agg(pool.function, (body.head(pool.source),), pool.limit)
 
     def best(self) -> None:
         """`r(G, min<C>)` with exit rules, and rules that add a weight to the value of `r` itself."""

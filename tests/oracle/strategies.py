@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from tests.oracle.dice import Dice
-from tests.oracle.program import Program, mentioned
+from tests.oracle.program import Program, Value, mentioned
 from tests.oracle.random_programs import random_program
-from tests.oracle.scripts import Script, random_script, row_pools
+from tests.oracle.scripts import Pools, Script, random_script, row_pools
 from tests.oracle.templates import TEMPLATES
 
 seeds = st.integers(0, 2**32 - 1)
@@ -39,6 +39,18 @@ def template_case(name: str, seed: int) -> Case:
     dice = Dice(seed)
     scenario = TEMPLATES[name](dice)
     return Case(scenario.program, scenario.reference, random_script(dice, scenario.pools, longest=8))
+
+
+def large_case(name: str, seed: int) -> Case:
+    """A template over one weighted or plain edge relation, with enough rows to make stores grow and shrink."""
+    dice = Dice(seed)
+    scenario = TEMPLATES[name](dice)
+    values: dict[str, list[Value]] = {"string": [f"n{number}" for number in range(24)], "int": list(range(24))}
+    pools: Pools = {
+        base.name: [tuple(dice.pick(values[type_]) for type_ in base.types) for _ in range(60)]
+        for base in scenario.program.bases
+    }
+    return Case(scenario.program, scenario.reference, random_script(dice, pools, longest=12))
 
 
 random_cases = seeds.map(random_case)
