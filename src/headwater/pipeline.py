@@ -12,9 +12,12 @@ from headwater.core.source import Source
 from headwater.language.datalog import parse, parse_file
 from headwater.language.printer import print_tree
 from headwater.language.tree import Tree
+from headwater.plan.build import build
+from headwater.plan.explain import explain
 from headwater.program.check import check
 from headwater.program.model import Program
 from headwater.program.text import print_program
+from headwater.program.types import infer
 from headwater.rewrite.rules import rewrite
 
 
@@ -48,8 +51,14 @@ STAGES: Mapping[str, Callable[[CompiledProgram], str]] = MappingProxyType(
         "parsed": lambda program: print_tree(program.tree),
         "checked": lambda program: print_program(program.checked),
         "rewritten": lambda program: print_program(program.rewritten),
+        "plan": lambda program: _explain_plan(program.rewritten),
     }
 )
+
+
+def _explain_plan(program: Program) -> str:
+    types = infer(program)
+    return explain(build(program, types), types)
 
 
 def compile(text: str, *, name: str = "<text>", disabled: Iterable[str] = ()) -> CompiledProgram:  # noqa: A001

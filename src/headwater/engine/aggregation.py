@@ -1,8 +1,9 @@
 """Aggregates over bags: count, sum, avg, min and max of a group, one row per group.
 
-The cost follows the touched groups: when a binding of a group comes or goes, that group's row is worked out
-anew from its bindings, found by index. Sums of floats run over the values in ascending order, so that a
-maintained sum equals a recomputed one to the last bit; sums of ints are exact or an error.
+The cost follows the change: when bindings of a group come or go, the totals of a large group are moved by them, and
+a small group is added up anew from its bindings, found by index. Sums of ints are exact or an error. Sums of
+floats always run anew over the group's values in ascending order, so that a maintained sum equals a recomputed one
+to the last bit; so do min and max beside other aggregates.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
 from headwater.engine import kernels
 from headwater.engine.expressions import distinct_rows, order_keys
+from headwater.engine.journal import Journal
 from headwater.engine.selection import rows_with
 from headwater.engine.store import Rows, Store
 from headwater.engine.strand import Context
@@ -21,10 +23,13 @@ from headwater.engine.values import Codes, code_floats, float_codes
 from headwater.plan.model import Aggregation, Contribution, Measure
 
 Groups = npt.NDArray[np.intp]
+Key = tuple[int, ...]
+Totals = tuple[int, ...]  # of a group: its bindings, then one exact sum per measure
+_LARGE = 64
 
 
 class Aggregator:
-    """One aggregate head: remembers the groups touched since it last settled."""
+    """One aggregate head. Its totals are those of the moment it last settled; `undo` takes a transaction back."""
 
     def __init__(self, plan: Aggregation, number: int, context: Context) -> None:
         self.plan = plan
@@ -32,36 +37,140 @@ class Aggregator:
         self.head: Store = context.stores[plan.table]
         self.sources = [(one, context.stores[one.table]) for one in plan.contributions]
         self._context = context
-        self._touched: list[Codes] = []
+        self._asked: list[Codes] = []
+        self._seen: dict[str, int] = {}
+        self._totals: dict[Key, Totals] = {}
+        self._before: dict[Key, Totals | None] = {}
+        self._adds = all(
+            measure.function == "count" or (measure.function in ("sum", "avg") and _is_whole(measure))
+            for measure in plan.measures
+        )
 
-    def touch(self, store: Store, rows: Rows) -> list[Codes]:
-        """Note the groups of rows that came or went; the keys of those groups."""
-        keys = [
-            store.data[rows][:, list(one.group)].astype(np.int64)
-            for one, source in self.sources
-            if source is store and rows.size
-        ]
-        self._touched.extend(keys)
-        return keys
+    def begin(self) -> None:
+        """A new transaction."""
+        self._asked.clear()
+        self._seen.clear()
+        self._before.clear()
 
-    def forget(self) -> None:
-        self._touched.clear()
+    def undo(self) -> None:
+        """The transaction is taken back: so are the totals."""
+        for key, totals in self._before.items():
+            if totals is None:
+                self._totals.pop(key, None)
+            else:
+                self._totals[key] = totals
+        self.begin()
 
-    def settle(self) -> tuple[Codes, Codes]:
-        """The touched groups, and the rows that groups with at least one binding have now."""
-        if not self._touched:
+    def reads(self, store: Store) -> bool:
+        return any(source is store for _, source in self.sources)
+
+    def groups_of(self, store: Store, rows: Rows) -> Codes:
+        """Keys of the groups that rows of a source belong to, with repetitions."""
+        return np.concatenate([_keys(one, store, rows) for one, source in self.sources if source is store])
+
+    def ask(self, groups: Codes) -> None:
+        """Have these groups worked out at the next settling, even if none of their bindings comes or goes."""
+        self._asked.append(groups)
+
+    def settle(self, journal: Journal) -> tuple[Codes, Codes]:
+        """The groups that may have changed since the last settling, and the rows they have now, if any."""
+        moved = self._moved(journal)
+        keys = [*self._asked, *(keys for keys, _, _ in moved)]
+        self._asked = []
+        if not keys:
             return _none(len(self.plan.group)), _none(self.head.width)
-        groups, _ = distinct_rows(np.concatenate(self._touched))
-        self._touched.clear()
-        member, values = self._bindings(groups)
-        counts = np.bincount(member, minlength=groups.shape[0])
-        present = counts > 0
+        groups, member = distinct_rows(np.concatenate(keys))
+        if not self._adds:
+            return groups, self._anew(groups)
+        names = [tuple(key) for key in groups.tolist()]
+        held = np.fromiter((name in self._totals for name in names), dtype=np.bool_, count=len(names))
+        fresh = self._anew(groups[~held])
+        if not held.any():
+            return groups, fresh
+        self._move(groups, names, held, member[sum(map(len, keys[: len(keys) - len(moved)])) :], moved)
+        return groups, np.concatenate(
+            [fresh, self._from_totals(groups[held], [n for n, h in zip(names, held, strict=True) if h])]
+        )
+
+    def _moved(self, journal: Journal) -> list[tuple[Codes, int, list[Codes]]]:
+        """Bindings that came (+1) or went (-1) since the last settling: their groups, sign, and values."""
+        found: list[tuple[Codes, int, list[Codes]]] = []
+        for one, source in self.sources:
+            came, went = journal.since(source, self._seen.get(source.name, 0))
+            for rows, sign in ((came, 1), (went, -1)):
+                if rows.size:
+                    values = [source.data[rows, column].astype(np.int64) for column in one.values]
+                    found.append((_keys(one, source, rows), sign, values))
+        for _, source in self.sources:
+            self._seen[source.name] = journal.position(source)
+        return found
+
+    def _move(
+        self,
+        groups: Codes,
+        names: list[Key],
+        held: npt.NDArray[np.bool_],
+        member: Groups,
+        moved: list[tuple[Codes, int, list[Codes]]],
+    ) -> None:
+        """Move the totals of the groups that are held by the bindings that came and went."""
+        counts = np.zeros(groups.shape[0], dtype=np.int64)
+        sums = [[0] * groups.shape[0] for _ in self.plan.measures]
+        at = 0
+        for keys, sign, values in moved:
+            where = member[at : at + keys.shape[0]]
+            at += keys.shape[0]
+            np.add.at(counts, where, sign)
+            for position, measure in enumerate(self.plan.measures):
+                if measure.function != "count":
+                    for group, one in enumerate(_exact_sums(where, values[position], groups.shape[0])):
+                        sums[position][group] += sign * one
+        for group in np.flatnonzero(held).tolist():
+            name = names[group]
+            old = self._totals[name]
+            self._before.setdefault(name, old)
+            self._totals[name] = (
+                old[0] + int(counts[group]),
+                *(o + s[group] for o, s in zip(old[1:], sums, strict=True)),
+            )
+
+    def _from_totals(self, groups: Codes, names: list[Key]) -> Codes:
+        rows = self._rows(groups)
+        totals = [self._totals[name] for name in names]
+        counts = np.array([one[0] for one in totals], dtype=np.int64)
+        for at, (measure, column) in enumerate(zip(self.plan.measures, self.plan.positions, strict=True)):
+            rows[:, column] = self._finish(measure, counts, [one[1 + at] for one in totals])
+        for name, one in zip(names, totals, strict=True):
+            if one[0] < _LARGE // 2:
+                self._before.setdefault(name, one)
+                del self._totals[name]
+        return rows[counts > 0]
+
+    def _rows(self, groups: Codes) -> Codes:
         rows = np.empty((groups.shape[0], self.head.width), dtype=np.int64)
         for at, column in enumerate(self.plan.group):
             rows[:, column] = groups[:, at]
+        return rows
+
+    def _anew(self, groups: Codes) -> Codes:
+        """The rows of these groups, worked out from all their bindings."""
+        member, values = self._bindings(groups)
+        counts = np.bincount(member, minlength=groups.shape[0])
+        rows = self._rows(groups)
+        sums: list[list[int]] = []
         for at, (measure, column) in enumerate(zip(self.plan.measures, self.plan.positions, strict=True)):
-            rows[:, column] = self._measure(measure, member, values[at], counts)
-        return groups, rows[present]
+            if measure.function == "count" or (measure.function in ("sum", "avg") and _is_whole(measure)):
+                whole = measure.function != "count"
+                sums.append(_exact_sums(member, values[at], counts.size) if whole else [0] * counts.size)
+                rows[:, column] = self._finish(measure, counts, sums[-1])
+            else:
+                rows[:, column] = self._measure(measure, member, values[at], counts)
+        if self._adds:
+            for group in np.flatnonzero(counts >= _LARGE).tolist():
+                name = tuple(groups[group].tolist())
+                self._before.setdefault(name, None)
+                self._totals[name] = (int(counts[group]), *(column[group] for column in sums))
+        return rows[counts > 0]
 
     def _bindings(self, groups: Codes) -> tuple[Groups, list[Codes]]:
         """Every binding of these groups: its group's number, and its value for each measure."""
@@ -81,39 +190,48 @@ class Aggregator:
             return float_codes(codes.astype(np.float64))
         return codes
 
-    def _measure(self, measure: Measure, member: Groups, codes: Codes, counts: npt.NDArray[np.intp]) -> Codes:
-        total = counts.size
+    def _finish(self, measure: Measure, counts: npt.NDArray[np.int64], sums: list[int]) -> Codes:
+        """A count, an exact sum or the average of ints, per group."""
         if measure.function == "count":
             return counts.astype(np.int64)
+        if measure.function == "avg":
+            return float_codes(
+                np.array([s / max(c, 1) for s, c in zip(sums, counts.tolist(), strict=True)], dtype=np.float64)
+            )
+        if any(not -(2**63) <= one < 2**63 for one in sums):
+            raise EvaluationError(f"a sum in `{self.plan.table}` does not fit into 64 bits; use floats")
+        return np.array(sums, dtype=np.int64)
+
+    def _measure(self, measure: Measure, member: Groups, codes: Codes, counts: npt.NDArray[np.intp]) -> Codes:
+        """The best value, or the sum or average of floats, per group."""
+        total = counts.size
+        keys = order_keys(codes, measure.type, self._context.symbols)
+        order = np.lexsort((keys, member))
         if measure.function in ("min", "max"):
-            keys = order_keys(codes, measure.type, self._context.symbols)
-            order = np.lexsort((keys, member))
             ends = np.cumsum(counts) - (counts if measure.function == "min" else 1)
             out = np.zeros(total, dtype=np.int64)
             out[counts > 0] = codes[order][ends[counts > 0]]
             return out
-        floating = measure.type is Type.FLOAT or (measure.function == "sum" and measure.result is Type.FLOAT)
-        if floating:
-            order = np.lexsort((codes, member))
-            sums = np.zeros(total, dtype=np.float64)
-            kernels.sum_groups(member[order], code_floats(codes[order]), sums)
-            return float_codes(sums / np.maximum(counts, 1) if measure.function == "avg" else sums)
-        exact = self._exact_sums(member, codes, total)
-        if measure.function == "avg":
-            return float_codes(
-                np.array([s / max(c, 1) for s, c in zip(exact, counts.tolist(), strict=True)], dtype=np.float64)
-            )
-        if any(not -(2**63) <= one < 2**63 for one in exact):
-            raise EvaluationError(f"a sum in `{self.plan.table}` does not fit into 64 bits; use floats")
-        return np.array(exact, dtype=np.int64)
+        sums = np.zeros(total, dtype=np.float64)
+        kernels.sum_groups(member[order], code_floats(codes[order]), sums)
+        return float_codes(sums / np.maximum(counts, 1) if measure.function == "avg" else sums)
 
-    def _exact_sums(self, member: Groups, codes: Codes, total: int) -> list[int]:
-        """Sums without overflow: high and low halves apart, put together as Python ints."""
-        high = np.zeros(total, dtype=np.int64)
-        low = np.zeros(total, dtype=np.int64)
-        np.add.at(high, member, codes >> 32)
-        np.add.at(low, member, codes & 0xFFFFFFFF)
-        return [(one << 32) + other for one, other in zip(high.tolist(), low.tolist(), strict=True)]
+
+def _is_whole(measure: Measure) -> bool:
+    return measure.type is not Type.FLOAT and (measure.function == "avg" or measure.result is not Type.FLOAT)
+
+
+def _keys(one: Contribution, store: Store, rows: Rows) -> Codes:
+    return store.data[rows][:, list(one.group)].astype(np.int64)
+
+
+def _exact_sums(member: Groups, codes: Codes, total: int) -> list[int]:
+    """Sums without overflow: high and low halves apart, put together as Python ints."""
+    high = np.zeros(total, dtype=np.int64)
+    low = np.zeros(total, dtype=np.int64)
+    np.add.at(high, member, codes >> 32)
+    np.add.at(low, member, codes & 0xFFFFFFFF)
+    return [(one << 32) + other for one, other in zip(high.tolist(), low.tolist(), strict=True)]
 
 
 def _none(width: int) -> Codes:

@@ -1,7 +1,7 @@
-"""Fused strands: a rule of two atoms and nothing else runs as one compiled loop from starting rows to head rows.
+"""Fused strands: a rule of two atoms runs as one compiled loop from starting rows to head rows.
 
-Most of the time of a closure goes here. What it does is what `Runner` and `Store.merge` do in steps; whether a
-strand qualifies is decided once, when it is prepared.
+Most of the time of a closure, of shortest paths and of components goes here. What it does is what `Runner`, `select`
+and `Store.merge` do in steps; whether a strand qualifies is decided once, when it is prepared.
 """
 
 from __future__ import annotations
@@ -9,98 +9,251 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from headwater.core.errors import EvaluationError
+from headwater.core.types import Type
 from headwater.engine import kernels
-from headwater.engine.index import box_of
+from headwater.engine.index import Space, box_of
 from headwater.engine.journal import Journal
+from headwater.engine.selection import is_single
+from headwater.engine.states import GHOST
 from headwater.engine.store import Rows, Store, Writer
 from headwater.engine.values import Symbols, encode
-from headwater.plan.model import FlatRule, Join, Literal, Reads, Strand, Var
+from headwater.language.tree import Binary, Constant, Term, Variable
+from headwater.plan.model import Best, FlatRule, Join, Let, Literal, Reads, Source, Strand, Var
 
 _ROOM = 1 << 16
+_LEFT, _RIGHT, _CONSTANT = 0, 1, 2
+_SCRATCH_FLOOR = 1 << 16
+_SCRATCH_PER_ROW = 4
+Outcome = tuple[Rows, Rows]  # rows that came, and rows that lost their place
+Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # sides, and columns or constants
 
 
-class Fused:
-    """One strand of two atoms: the starting one (left) and the one it meets (right)."""
+class _Probe:
+    """The two atoms: rows of `left` start, rows of `right` are met by index, head columns are copied from both."""
 
-    def __init__(self, strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols) -> None:
-        (join,) = strand.steps
+    def __init__(self, strand: Strand, join: Join, stores: dict[str, Store], symbols: Symbols) -> None:
         assert strand.start is not None
         assert strand.atom is not None
-        assert isinstance(join, Join)
-        self.rule = rule
-        self._left = stores[strand.start.table]
-        self._right = stores[join.pattern.table]
-        self._head = stores[rule.table]
-        self._reads = join.reads
-        self._slot = strand.atom
-        self._columns = tuple(column for column, _ in join.pattern.key)
-        lefts = {name: column for column, name in strand.start.binds}
-        rights = {name: column for column, name in join.pattern.binds}
-        self._key_from = np.empty(len(join.pattern.key), dtype=np.int64)
-        self._constants = np.zeros(len(join.pattern.key), dtype=np.int64)
+        self.left = stores[strand.start.table]
+        self.right = stores[join.pattern.table]
+        self.reads = join.reads
+        self.slot = strand.atom
+        self.columns = tuple(column for column, _ in join.pattern.key)
+        self.lefts = {name: column for column, name in strand.start.binds}
+        self.rights = {name: column for column, name in join.pattern.binds}
+        self.key_from = np.empty(len(join.pattern.key), dtype=np.int64)
+        self.constants = np.zeros(len(join.pattern.key), dtype=np.int64)
         for at, (column, source) in enumerate(join.pattern.key):
             if isinstance(source, Var):
-                self._key_from[at] = lefts[source.name]
+                self.key_from[at] = self.lefts[source.name]
             else:
-                self._key_from[at] = -1
-                self._constants[at] = encode(source.value, self._right.table.types[column], symbols)
-        self._side = np.empty(len(rule.head), dtype=np.int64)
-        self._from = np.empty(len(rule.head), dtype=np.int64)
-        for at, source in enumerate(rule.head):
-            if isinstance(source, Literal):
-                self._side[at], self._from[at] = 2, encode(source.value, self._head.table.types[at], symbols)
-            elif source.name in lefts:
-                self._side[at], self._from[at] = 0, lefts[source.name]
-            else:
-                self._side[at], self._from[at] = 1, rights[source.name]
+                self.key_from[at] = -1
+                self.constants[at] = encode(source.value, self.right.table.types[column], symbols)
 
-    def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Rows:
-        """Head rows that these starting rows give, alive from round `after` on; the ones that came."""
-        left, right, head = self._left, self._right, self._head
-        low, high = self._range()
-        if rows.size == 0 or right.size == 0:
-            return np.zeros(0, dtype=np.int32)
-        head.admit_range(low, high)
-        index = right.index(self._columns)
-        newest = tick if self._reads is Reads.ALL else tick - 1
+    def place(self, source: Source, kind: Type, symbols: Symbols) -> tuple[int, int]:
+        """Where a head column comes from: a side and a column, or a constant."""
+        if isinstance(source, Literal):
+            return _CONSTANT, encode(source.value, kind, symbols)
+        if source.name in self.lefts:
+            return _LEFT, self.lefts[source.name]
+        return _RIGHT, self.rights[source.name]
+
+    def arguments(self, tick: int) -> tuple[object, ...]:
+        """What both kernels are told about the probe, from the index on."""
+        index = self.right.index(self.columns)
+        newest = tick if self.reads is Reads.ALL else tick - 1
+        return (
+            self.left.data, self.key_from, self.constants, self.right.data, index.columns, *box_of(index.space),
+            *index.lists, self.right.stamp, newest,
+        )  # fmt: skip
+
+    def bounds(self, places: Places) -> Places:
+        """Smallest and largest code of copied columns, from those of the columns they are copied from."""
+        low = np.empty(places[0].size, dtype=np.int64)
+        high = np.empty(places[0].size, dtype=np.int64)
+        for at, (side, column) in enumerate(zip(places[0].tolist(), places[1].tolist(), strict=True)):
+            if side == _CONSTANT:
+                low[at] = high[at] = column
+            else:
+                seen = (self.left if side == _LEFT else self.right).bounds
+                low[at], high[at] = seen.low[column], seen.high[column]
+        return low, high
+
+
+class FusedSet:
+    """Two atoms into a table that keeps all rows."""
+
+    def __init__(self, probe: _Probe, rule: FlatRule, head: Store, symbols: Symbols) -> None:
+        self._probe = probe
+        self._rule = rule
+        self._head = head
+        kinds = head.table.types
+        self._places = _places([probe.place(one, kind, symbols) for one, kind in zip(rule.head, kinds, strict=True)])
+
+    def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Outcome:
+        """Head rows that these starting rows give, alive from round `after` on."""
+        probe, head = self._probe, self._head
+        if rows.size == 0 or probe.right.size == 0:
+            return _NO_ROWS, _NO_ROWS
+        head.admit_range(*probe.bounds(self._places))
+        arguments = probe.arguments(tick)
         writer = Writer(head, journal, _ROOM)
         at, place, linked = 0, np.int64(-1), np.int32(-1)
         while at < rows.size:
             at, place, linked, size, fresh, revived = kernels.join_merge(
-                rows, left.data, self._key_from, self._constants, right.data, index.columns, *box_of(index.space),
-                *index.lists, right.stamp, newest, self._side, self._from, self._slot, self.rule.id, after, head.data,
-                head.stamp, head.rules, head.proof, head.heads, *box_of(head.space), head.size, head.room(), at, place,
-                linked, *writer.buffers,
+                rows, *arguments, *self._places, probe.slot, self._rule.id, after, head.data, head.stamp, head.rules,
+                head.proof, head.heads, *box_of(head.space), head.size, head.room(), at, place, linked,
+                *writer.buffers,
             )  # fmt: skip
             writer.took(size, fresh, revived)
             if at < rows.size:
                 head.expand()
-        return writer.came()
+                if probe.left is head or probe.right is head:
+                    arguments = probe.arguments(tick)
+        return writer.came(), _NO_ROWS
 
-    def _range(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Bounds of the head's columns, from those of the columns they are copied from."""
-        low = np.empty(self._side.size, dtype=np.int64)
-        high = np.empty(self._side.size, dtype=np.int64)
-        for at, (side, column) in enumerate(zip(self._side.tolist(), self._from.tolist(), strict=True)):
-            if side == 2:
-                low[at] = high[at] = column
+
+class FusedBest:
+    """Two atoms into a table with one row per group, whose value is a copy or a sum of ints."""
+
+    def __init__(
+        self, probe: _Probe, rule: FlatRule, head: Store, addends: list[tuple[int, int]], symbols: Symbols
+    ) -> None:
+        (self._pick,) = head.table.picks
+        self._probe = probe
+        self._rule = rule
+        self._head = head
+        types = head.table.types
+        self._group = _places([probe.place(rule.head[at], types[at], symbols) for at in self._pick.group])
+        self._value = _places(addends)
+        self._space: Space | None = None
+
+    def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Outcome | None:
+        """As `FusedSet.run`; None when the groups do not lie close enough together for direct addressing."""
+        probe, head, pick = self._probe, self._head, self._pick
+        if rows.size == 0 or probe.right.size == 0:
+            return _NO_ROWS, _NO_ROWS
+        low, high = probe.bounds(self._group)
+        index = head.index(pick.group)
+        if (index.covered and index.space is None) or not self._fit(low, high):
+            return None
+        assert self._space is not None
+        held = box_of(index.space)[1:] if index.space is not None else (self._space.base, self._space.extent)
+        lists = index.lists if index.covered else (_NO_ROWS,) * 4
+        met = kernels.join_best(
+            rows, *probe.arguments(tick), *self._group, *self._value, pick.best is Best.MAX, self._space.base,
+            self._space.extent, head.stamp, head.data, pick.value, *lists, *held, self._scratch, self._touched,
+        )  # fmt: skip
+        if met < 0:
+            self._scratch[:, 0] = -2
+            raise EvaluationError(f"a sum in `{head.name}` does not fit into 64 bits; use floats (write 1.0 for 1)")
+        cells = self._touched[:met]
+        found = self._scratch[cells]
+        self._scratch[cells, 0] = -2
+        won = found[found[:, 1] >= 0]
+        lost, left, right = (won[:, at].astype(np.int32) for at in range(3))
+        return self._store(left, right, won[:, 3], lost[lost >= 0], after, journal)
+
+    def _fit(self, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> bool:
+        """Have scratch arrays for all groups between `low` and `high`, if they are not too many."""
+        if self._space is None or not self._space.holds(low, high):
+            rows = max(_SCRATCH_FLOOR, self._head.size, self._probe.left.size, self._probe.right.size)
+            self._space = Space.around(low, high, rows)
+            if self._space is None:
+                return False
+            self._scratch = np.full((self._space.cells, 4), -2, dtype=np.int64)
+            self._touched = np.empty(self._space.cells, dtype=np.int64)
+        return True
+
+    def _store(
+        self, left: Rows, right: Rows, values: npt.NDArray[np.int64], lost: Rows, after: int, journal: Journal
+    ) -> Outcome:
+        probe, head = self._probe, self._head
+        candidates = np.empty((values.size, head.width), dtype=np.int64)
+        candidates[:, self._pick.value] = values
+        for column, side, source in zip(self._pick.group, *(part.tolist() for part in self._group), strict=True):
+            if side == _CONSTANT:
+                candidates[:, column] = source
             else:
-                bounds = (self._left if side == 0 else self._right).bounds
-                low[at], high[at] = bounds.low[column], bounds.high[column]
-        return low, high
+                candidates[:, column] = (
+                    probe.left.data[left, source] if side == _LEFT else probe.right.data[right, source]
+                )
+        proofs = np.empty((values.size, 2), dtype=np.int32)
+        proofs[:, probe.slot], proofs[:, 1 - probe.slot] = left, right
+        if lost.size:
+            head.set_state(lost, GHOST, journal)
+        head.admit([candidates[:, column] for column in range(head.width)])
+        return head.merge(candidates, proofs, self._rule.id, after, journal), lost
 
 
-def fusible(strand: Strand, rule: FlatRule, stores: dict[str, Store]) -> bool:
-    """Whether a strand is two atoms and nothing else, into a table without picks and without widening."""
-    if len(strand.steps) != 1 or strand.atom is None or strand.start is None or len(rule.atoms) != 2:
-        return False
-    (join,) = strand.steps
+def fuse(strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols) -> FusedSet | FusedBest | None:
+    """The compiled form of a strand, if it has one."""
+    joins = [step for step in strand.steps if isinstance(step, Join)]
+    if len(joins) != 1 or strand.atom is None or strand.start is None or len(rule.atoms) != 2 or not rule.head:
+        return None
+    (join,) = joins
+    if join.any or join.pattern.equal or len(join.pattern.key) == stores[join.pattern.table].width:
+        return None
+    if any(isinstance(source, Var) and not _starts(strand, source) for _, source in join.pattern.key):
+        return None
     head = stores[rule.table]
-    if not isinstance(join, Join) or join.any or join.pattern.equal or head.table.picks or not rule.head:
-        return False
-    if len(join.pattern.key) == stores[join.pattern.table].width:
-        return False
-    return all(
-        isinstance(source, Literal) or rule.types[source.name] is kind
-        for source, kind in zip(rule.head, head.table.types, strict=True)
+    probe = _Probe(strand, join, stores, symbols)
+    copied = {**probe.lefts, **probe.rights}
+    for source, kind in zip(rule.head, head.table.types, strict=True):
+        if isinstance(source, Var) and rule.types[source.name] is not kind:
+            return None
+    if not head.table.picks:
+        plain = len(strand.steps) == 1 and all(isinstance(one, Literal) or one.name in copied for one in rule.head)
+        return FusedSet(probe, rule, head, symbols) if plain else None
+    if not is_single(head):
+        return None
+    (pick,) = head.table.picks
+    lets = {step.variable: step.term for step in strand.steps if isinstance(step, Let)}
+    if len(lets) != len(strand.steps) - 1:
+        return None
+    groups = [rule.head[at] for at in pick.group]
+    if not all(isinstance(one, Literal) or one.name in copied for one in groups):
+        return None
+    addends = _addends(rule.head[pick.value], lets, probe, rule, head.table.types[pick.value], symbols)
+    return FusedBest(probe, rule, head, addends, symbols) if addends else None
+
+
+def _starts(strand: Strand, source: Var) -> bool:
+    assert strand.start is not None
+    return any(name == source.name for _, name in strand.start.binds)
+
+
+def _addends(
+    source: Source, lets: dict[str, Term], probe: _Probe, rule: FlatRule, kind: Type, symbols: Symbols
+) -> list[tuple[int, int]] | None:
+    """A head value as a sum of columns and constants; None if it is anything else."""
+    if isinstance(source, Literal) or source.name not in lets:
+        return [probe.place(source, kind, symbols)]
+    if kind is not Type.INT:
+        return None
+    found: list[tuple[int, int]] = []
+    pending: list[Term] = [lets[source.name]]
+    while pending:
+        match pending.pop():
+            case Variable(name=name) if name in lets:
+                pending.append(lets[name])
+            case Variable(name=name) if rule.types[name] is Type.INT:
+                found.append(probe.place(Var(name), kind, symbols))
+            case Constant(value=int(value), type=Type.INT):
+                found.append((_CONSTANT, value))
+            case Binary(op="+", left=left, right=right):
+                pending.extend((left, right))
+            case _:
+                return None
+    return found
+
+
+def _places(pairs: list[tuple[int, int]]) -> Places:
+    return (
+        np.array([side for side, _ in pairs], dtype=np.int64),
+        np.array([column for _, column in pairs], dtype=np.int64),
     )
+
+
+_NO_ROWS: Rows = np.zeros(0, dtype=np.int32)

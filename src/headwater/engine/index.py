@@ -44,8 +44,8 @@ class Space:
         cells = math.prod(spread)
         if cells > budget:
             return None
-        slack = (budget / cells) ** (1 / len(spread)) if spread else 1.0
-        extent = [int(one * min(slack, 1.25)) for one in spread]
+        slack = min(budget / cells, 1.25) ** (1 / max(1, len(spread)))
+        extent = [int(one * slack) for one in spread]
         return cls(low.astype(np.int64), np.array(extent, dtype=np.int64))
 
     @property
@@ -79,6 +79,18 @@ class Bounds:
 def hash_size(rows: int) -> int:
     """Cells for a hash table of so many keys: a power of two that they fill to FULLEST at most."""
     return 1 << max(4, math.ceil(rows / FULLEST).bit_length())
+
+
+def clustered(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Rows in the order of their first column, if it is dense: those that are joined by it then lie side by side."""
+    first = np.zeros(1, dtype=np.int64)
+    space = Space.around(rows[:, 0].min(keepdims=True), rows[:, 0].max(keepdims=True), rows.shape[0])
+    if space is None:
+        return rows
+    order = np.empty(rows.shape[0], dtype=np.int32)
+    begin = np.empty(space.cells + 1, dtype=np.int32)
+    kernels.sort_by_cell(rows, rows.shape[0], first, space.base, space.extent, begin, order)
+    return rows[order]
 
 
 def box_of(space: Space | None) -> Box:

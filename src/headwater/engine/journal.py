@@ -41,6 +41,19 @@ class Journal:
         """To be called before rows are appended to a store."""
         self.sizes.setdefault(store.name, store.size)
 
+    def position(self, store: Store) -> int:
+        """A point in a store's history that `since` can start from."""
+        return len(self.entries.get(store.name, ()))
+
+    def since(self, store: Store, position: int) -> tuple[Rows, Rows]:
+        """Rows alive now but not at that point, and rows alive at that point but not now."""
+        entries = self.entries.get(store.name, [])[position:]
+        if not entries:
+            return _NONE, _NONE
+        rows = np.concatenate([entry.rows for entry in entries])
+        stamps = np.concatenate([entry.stamps for entry in entries])
+        return _turned(store, rows, stamps)
+
     def net(self, store: Store) -> tuple[Rows, Rows]:
         """Rows alive now but not at the start, and rows alive at the start but not now."""
         entries = self.entries.get(store.name)
@@ -54,10 +67,8 @@ class Journal:
         rows = np.concatenate([entry.rows for entry in older])
         stamps = np.concatenate([entry.stamps for entry in older])
         before = rows < size
-        touched, first = np.unique(rows[before], return_index=True)
-        was = stamps[before][first] > GONE
-        alive = store.stamp[touched] > GONE
-        return np.concatenate([touched[alive & ~was], appended]), touched[was & ~alive]
+        came, went = _turned(store, rows[before], stamps[before])
+        return np.concatenate([came, appended]), went
 
     def undo(self, stores: dict[str, Store]) -> None:
         """Put every row back into the state it had; appended rows stay behind as gone."""
@@ -68,4 +79,19 @@ class Journal:
         self.entries.clear()
 
 
+def _turned(store: Store, rows: Rows, stamps: Rows) -> tuple[Rows, Rows]:
+    """Of rows with the stamps they once had, in order of time: those that are alive now and were not, and the reverse."""
+    if rows.size * _DENSE > store.size:
+        first = np.full(store.size, -1, dtype=np.int64)
+        first[rows[::-1]] = np.arange(rows.size - 1, -1, -1)
+        touched = np.flatnonzero(first >= 0).astype(np.int32)
+        was = stamps[first[touched]] > GONE
+    else:
+        touched, at = np.unique(rows, return_index=True)
+        was = stamps[at] > GONE
+    alive = store.stamp[touched] > GONE
+    return touched[alive & ~was], touched[was & ~alive]
+
+
+_DENSE = 16  # when one row in so many is touched, a table of all rows beats sorting
 _NONE: Rows = np.zeros(0, dtype=np.int32)

@@ -291,6 +291,28 @@ def merge_rows(
     return candidates.shape[0], size, new, back
 
 
+@njit(inline="always")
+def _cell_of(start, left, key_from, constants, key, right, key_columns, direct, base, extent, heads):
+    """The cell of the index that a starting row leads to, or -1."""
+    for position in range(key_columns.size):
+        column = key_from[position]
+        key[0, position] = np.int64(left[start, column]) if column >= 0 else constants[position]
+    if direct:
+        return _direct_slot(key, 0, base, extent)
+    mask = np.uint64(heads.size - 1)
+    hashed = np.uint64(0)
+    for position in range(key_columns.size):
+        hashed = _mix(hashed, key[0, position])
+    slot = hashed & mask
+    while True:
+        head = heads[slot]
+        if head < 0:
+            return np.int64(-1)
+        if _same(key, 0, right, head, key_columns):
+            return np.int64(slot)
+        slot = (slot + np.uint64(1)) & mask
+
+
 @njit(cache=True, nogil=True)
 def join_merge(
     rows, left, key_from, constants, right, key_columns, right_direct, right_base, right_extent, begin, order,
@@ -306,7 +328,6 @@ def join_merge(
     """
     key = np.empty((1, key_columns.size), dtype=np.int64)
     values = np.empty(data.shape[1], dtype=np.int64)
-    mask = np.uint64(right_heads.size - 1)
     is_sorted = begin.size > 0
     new = 0
     back = 0
@@ -314,25 +335,19 @@ def join_merge(
     last = np.int64(0)
     while at < rows.size:
         start = rows[at]
-        cell = np.int64(-1)
-        for position in range(key_columns.size):
-            column = key_from[position]
-            key[0, position] = np.int64(left[start, column]) if column >= 0 else constants[position]
-        if right_direct:
-            cell = _direct_slot(key, 0, right_base, right_extent)
-        else:
-            hashed = np.uint64(0)
-            for position in range(key_columns.size):
-                hashed = _mix(hashed, key[0, position])
-            slot = hashed & mask
-            while True:
-                head = right_heads[slot]
-                if head < 0:
-                    break
-                if _same(key, 0, right, head, key_columns):
-                    cell = np.int64(slot)
-                    break
-                slot = (slot + np.uint64(1)) & mask
+        cell = _cell_of(
+            start,
+            left,
+            key_from,
+            constants,
+            key,
+            right,
+            key_columns,
+            right_direct,
+            right_base,
+            right_extent,
+            right_heads,
+        )
         if cell >= 0:
             if place == -1:
                 place = np.int64(begin[cell]) if is_sorted else np.int64(0)
@@ -382,6 +397,104 @@ def join_merge(
         place = np.int64(-1)
         at += 1
     return at, place, linked, size, new, back
+
+
+@njit(inline="always")
+def _value(side, column, left, start, right, other):
+    if side == 0:
+        return np.int64(left[start, column])
+    if side == 1:
+        return np.int64(right[other, column])
+    return column
+
+
+@njit(cache=True, nogil=True)
+def join_best(
+    rows, left, key_from, constants, right, key_columns, right_direct, right_base, right_extent, begin, order,
+    right_heads, chain, right_stamp, newest, group_side, group_from, value_side, value_from, largest, base, extent,
+    stamp, data, value_column, held_begin, held_order, held_heads, held_chain, held_base, held_extent, scratch, touched,
+):  # fmt: skip
+    """A rule of two atoms into a table with one row per group, in one loop: the best derivation of each group.
+
+    The head's value is a sum of columns and constants. For every group met, `scratch` gets (the row that stands, or
+    -1; the starting row and the row met of the best derivation, or -1 if it is not better; the best value). It is
+    addressed by group and holds -2 for groups not met, which the caller puts back. Returns how many groups were
+    met, or -1 when a sum does not fit into 64 bits.
+    """
+    key = np.empty((1, key_columns.size), dtype=np.int64)
+    group = np.empty((1, base.size), dtype=np.int64)
+    is_sorted = begin.size > 0
+    met = 0
+    for at in range(rows.size):
+        start = rows[at]
+        cell = _cell_of(
+            start,
+            left,
+            key_from,
+            constants,
+            key,
+            right,
+            key_columns,
+            right_direct,
+            right_base,
+            right_extent,
+            right_heads,
+        )
+        if cell < 0:
+            continue
+        place = np.int64(begin[cell]) if is_sorted else np.int64(0)
+        last = np.int64(begin[cell + 1]) if is_sorted else np.int64(0)
+        linked = right_heads[cell]
+        while True:
+            if place < last:
+                other = order[place]
+                place += 1
+            elif linked >= 0:
+                other = linked
+                linked = chain[linked]
+            else:
+                break
+            if not 0 < right_stamp[other] <= newest:
+                continue
+            value = np.int64(0)
+            for position in range(value_side.size):
+                term = _value(value_side[position], value_from[position], left, start, right, other)
+                total = value + term
+                if ((value ^ total) & (term ^ total)) < 0:
+                    return -1
+                value = total
+            for position in range(base.size):
+                group[0, position] = _value(group_side[position], group_from[position], left, start, right, other)
+            home = _direct_slot(group, 0, base, extent)
+            if scratch[home, 0] == -2:
+                scratch[home, 0] = -1
+                scratch[home, 1] = -1
+                touched[met] = home
+                met += 1
+                held = _direct_slot(group, 0, held_base, held_extent) if held_heads.size else np.int64(-1)
+                if held >= 0:
+                    row = held_heads[held]
+                    while row >= 0 and stamp[row] <= 0:
+                        row = held_chain[row]
+                    if row < 0 and held_begin.size:
+                        for spot in range(held_begin[held], held_begin[held + 1]):
+                            if stamp[held_order[spot]] > 0:
+                                row = held_order[spot]
+                                break
+                    if row >= 0:
+                        scratch[home, 0] = row
+                        scratch[home, 3] = np.int64(data[row, value_column])
+            if scratch[home, 0] < 0 and scratch[home, 1] < 0:
+                better = True
+            elif largest:
+                better = value > scratch[home, 3]
+            else:
+                better = value < scratch[home, 3]
+            if better:
+                scratch[home, 1] = start
+                scratch[home, 2] = other
+                scratch[home, 3] = value
+    return met
 
 
 @njit(cache=True, nogil=True)

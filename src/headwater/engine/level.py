@@ -103,13 +103,20 @@ class LevelRunner:
 
     # The whole
 
+    def begin(self) -> None:
+        for aggregator in self._aggregators:
+            aggregator.begin()
+
+    def undo(self) -> None:
+        """The stores were put back to before the transaction; do the same with what is kept beside them."""
+        for aggregator in self._aggregators:
+            aggregator.undo()
+
     def concerns(self, transaction: Transaction) -> bool:
         return any(name in transaction.came or name in transaction.went for name in self.reads)
 
     def run(self, transaction: Transaction, *, first: bool = False) -> None:
         """Bring the level up to date; `first` also derives what needs no rows at all."""
-        for aggregator in self._aggregators:
-            aggregator.forget()
         work = _Work(self, transaction)
         marked = work.mark(self._lost(transaction, work))
         tick = transaction.next_tick()
@@ -141,9 +148,8 @@ class LevelRunner:
         for name, rows in transaction.went.items():
             uses = self._uses.get(name, ())
             lost.extend((use.child, use.child.mark(use, rows, transaction.journal)) for use in uses)
-            lost.extend(work.touch(self._context.stores[name], rows, went=True))
+            lost.extend(work.mark_groups(self._context.stores[name], rows))
         for name, rows in transaction.came.items():
-            lost.extend(work.touch(self._context.stores[name], rows, went=False))
             for runner in self._forbid.get(name, ()):
                 lost.extend(work.forbidden(runner, rows))
         return lost
@@ -178,23 +184,19 @@ class _Work:
                 store.set_state(found, MARKED, self._tx.journal)
                 yield store, found
 
-    def touch(self, store: Store, rows: Rows, *, went: bool) -> Iterator[tuple[Store, Rows]]:
-        """Tell the aggregates about bindings; in a recursion, a lost binding marks the rows of its group."""
+    def mark_groups(self, store: Store, rows: Rows) -> Iterator[tuple[Store, Rows]]:
+        """Where values only improve, a lost binding of a recursive aggregate marks the rows of its group."""
+        if not (self._level.level.recursive and self._level.level.mode is Mode.MONOTONE):
+            return
         for aggregator in self._level._aggregators:
-            keys = aggregator.touch(store, rows)
-            if went and self._level.level.recursive and self._level.level.mode is Mode.MONOTONE:
-                for key in keys:
-                    marked = self._mark_groups(aggregator, key)
-                    if marked.size:
-                        yield aggregator.head, marked
-
-    def _mark_groups(self, aggregator: Aggregator, keys: Codes) -> Rows:
-        head = aggregator.head
-        groups, _ = distinct_rows(keys)
-        found = _versions(head.index(aggregator.plan.group), groups, head)
-        if found.size:
-            head.set_state(found, MARKED, self._tx.journal)
-        return found
+            if aggregator.reads(store):
+                head = aggregator.head
+                groups, _ = distinct_rows(aggregator.groups_of(store, rows))
+                aggregator.ask(groups)
+                found = _versions(head.index(aggregator.plan.group), groups, head)
+                if found.size:
+                    head.set_state(found, MARKED, self._tx.journal)
+                    yield head, found
 
     def mark(self, lost: list[tuple[Store, Rows]]) -> list[tuple[Store, Rows]]:
         """Everything in this level whose proof rests on a lost row, the lost rows included; all unlinked."""
@@ -207,7 +209,7 @@ class _Work:
                 more = use.child.mark(use, rows, self._tx.journal)
                 if more.size:
                     frontier.append((use.child, more))
-            frontier.extend(self.touch(store, rows, went=True))
+            frontier.extend(self.mark_groups(store, rows))
         out = _by_store(marked)
         for store, rows in out:
             store.release(rows, self._tx.journal)
@@ -266,22 +268,18 @@ class _Work:
         if not rows.size:
             return
         self.delta.setdefault(store.name, []).append(rows)
-        for aggregator in self._level._aggregators:
-            aggregator.touch(store, rows)
         if self._watch is not None:
             self._watch.came(rule, rows.size)
 
     def _lost_place(self, store: Store, rows: Rows) -> None:
         if rows.size:
             self._ghosts.append((store, rows))
-            for aggregator in self._level._aggregators:
-                aggregator.touch(store, rows)
 
     def settle(self, tick: int) -> None:
-        """Work out the touched groups of every aggregate; changed rows come alive in round `tick`."""
+        """Work out the groups of every aggregate that may have changed; changed rows come alive in round `tick`."""
         for aggregator in self._level._aggregators:
             head = aggregator.head
-            groups, rows = aggregator.settle()
+            groups, rows = aggregator.settle(self._tx.journal)
             if not groups.shape[0]:
                 continue
             head.admit([rows[:, column] for column in range(head.width)])
@@ -313,11 +311,15 @@ class _Work:
                 self.settle(after)
 
     def _arrived(self, runner: Runner, rows: Rows, tick: int, after: int) -> None:
-        if runner.fused is None:
+        outcome = None
+        if runner.fused is not None:
+            outcome = runner.fused.run(runner.starters(rows), tick, after, self._tx.journal)
+        if outcome is None:
             self.offer(runner, runner.from_rows(rows, tick), after)
             return
-        came = runner.fused.run(runner.starters(rows), tick, after, self._tx.journal)
-        self._came(self._level._stores[runner.rule.table], came, runner.rule.id)
+        store = self._level._stores[runner.rule.table]
+        self._lost_place(store, outcome[1])
+        self._came(store, outcome[0], runner.rule.id)
 
     # Ends
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from headwater.engine.compaction import compact
 from headwater.engine.guard import Guard
-from headwater.engine.index import Matrix
+from headwater.engine.index import Matrix, clustered
 from headwater.engine.level import LevelRunner, Transaction
 from headwater.engine.selection import rows_with
 from headwater.engine.states import GONE
@@ -23,6 +23,7 @@ from headwater.engine.strand import Context, Runner
 from headwater.engine.values import Codes, Symbols
 from headwater.plan.model import Plan
 
+_CLUSTER_FROM = 1 << 12
 BASE = -1  # the rule number of a row that the user inserted
 
 
@@ -69,9 +70,11 @@ class Shard:
             self._run(transaction, {}, deletes, first=False)
             return self._changes(transaction)
         finally:
-            transaction.journal.undo(self.stores)
+            self._undo(transaction)
 
     def _begin(self, cancelled: Callable[[], bool]) -> Transaction:
+        for level in self.levels:
+            level.begin()
         return Transaction(self.tick, self.guard, cancelled)
 
     def _transact(
@@ -82,12 +85,17 @@ class Shard:
             self._run(transaction, inserts, deletes, first=first)
             changes = self._changes(transaction)
         except BaseException:
-            transaction.journal.undo(self.stores)
-            self.tick = transaction.tick
+            self._undo(transaction)
             raise
         self.tick = transaction.tick
         self._commit(transaction)
         return changes
+
+    def _undo(self, transaction: Transaction) -> None:
+        transaction.journal.undo(self.stores)
+        for level in self.levels:
+            level.undo()
+        self.tick = transaction.tick  # rows that were appended keep their stamps' rounds to themselves
 
     def _commit(self, transaction: Transaction) -> None:
         for name, rows in transaction.came.items():
@@ -146,6 +154,8 @@ class Shard:
             held = rows_with(store.index(key), np.ascontiguousarray(rows[:, list(key)]), store)[1]
             self._delete(transaction, store, np.setdiff1d(held, same[same >= 0]))
         store.admit([rows[:, column] for column in range(store.width)])
+        if store.size == 0 and rows.shape[0] > _CLUSTER_FROM and store.width:
+            rows = clustered(rows)
         store.reserve(rows.shape[0])
         proofs = np.zeros((rows.shape[0], 0), dtype=np.int32)
         store.merge(rows, proofs, BASE, transaction.tick, transaction.journal)

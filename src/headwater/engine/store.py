@@ -108,6 +108,8 @@ class Store:
         self.admit_range(low, high)
 
     def admit_range(self, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> None:
+        if (low >= self.bounds.low).all() and (high <= self.bounds.high).all():
+            return
         np.minimum(self.bounds.low, low, out=self.bounds.low)
         np.maximum(self.bounds.high, high, out=self.bounds.high)
         if self.data.dtype == np.int32 and (
@@ -146,7 +148,7 @@ class Store:
 
     def expand(self) -> None:
         if self.size >= self.capacity:
-            self._grow(max(_FLOOR, 2 * self.capacity))
+            self._grow(max(_FLOOR, self.capacity + self.capacity // (1 if self.capacity < _CHUNK else 2)))
         if self.space is None and self.size >= int(FULLEST * self.heads.size):
             self.rehash()
 

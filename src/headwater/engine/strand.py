@@ -16,7 +16,7 @@ from headwater.core.types import Type
 from headwater.engine import kernels
 from headwater.engine.batch import Batch, Column
 from headwater.engine.expressions import Expressions
-from headwater.engine.fused import Fused, fusible
+from headwater.engine.fused import fuse
 from headwater.engine.states import EVER
 from headwater.engine.store import Rows, Store
 from headwater.engine.values import Symbols, encode, float_codes
@@ -137,9 +137,7 @@ class Runner:
         self, strand: Strand, rule: FlatRule, context: Context, start_types: Sequence[Type] | None = None
     ) -> None:
         self.rule = rule
-        self.fused = (
-            Fused(strand, rule, context.stores, context.symbols) if fusible(strand, rule, context.stores) else None
-        )
+        self.fused = fuse(strand, rule, context.stores, context.symbols)
         self._strand = strand
         self._context = context
         self._expressions = Expressions(rule.types, context.symbols)

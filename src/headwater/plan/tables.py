@@ -102,10 +102,11 @@ def _draft_aggregate(
         rule, kinds = program.rules[number], _known_types(types, number)
         if functions & SUMS_OF_LARGEST and next(aggregate_positions(rule), None) is not None:
             bag = _largest_bag(drafts, relation, rule, number, kinds, group, positions[0])
+            if bag not in contributions:
+                contributions.append(bag)
         else:
             bag = _bindings_bag(drafts, relation, rule, number, kinds, group, positions)
-        if bag not in contributions:
-            contributions.append(bag)
+            contributions.append(bag)  # also twice the same: bindings of different rules are different
         for at, value in zip(positions, bag.values, strict=True):
             arg = rule.head.args[at]
             if isinstance(arg, Aggregate):

@@ -143,13 +143,28 @@ class Reader:
             runner = Runner(pull.strand, flat, self._shard.context, [types[column] for column in pull.columns])
             at, batch = runner.trace(key[:, list(pull.columns)], _TRACED)
             if at is None:
-                found.append(Attempt(text, None, []))
+                found.append(self._other_value(runner, batch, key, text))
             elif at < 0:
                 found.append(Attempt(text, "the rule's head does not match the row", []))
             else:
                 goal = self._goal(pull.strand.steps[at], flat)
                 found.append(Attempt(text, goal, list(self._nearest(batch, flat))))
         return found
+
+    def _other_value(self, runner: Runner, batch: Batch, key: Codes, text: str) -> Attempt:
+        """A rule that derives rows of the same group: this one, which is not among the best, or others."""
+        columns = runner.head_columns(batch)
+        same = np.ones(batch.size, dtype=np.bool_)
+        for column, wanted in zip(columns, key[0].tolist(), strict=True):
+            same &= column == wanted
+        if same.any():
+            return Attempt(text, None, [])
+        kinds = self._shard.stores[runner.rule.table].table.types
+        shown = [
+            to_values(column[:_NEAREST], kind, self._shard.symbols) for column, kind in zip(columns, kinds, strict=True)
+        ]
+        rows = [_atom(runner.rule.table, row) for row in zip(*shown, strict=True)]
+        return Attempt(text, f"its head: it derives {', '.join(dict.fromkeys(rows))}", [])
 
     def _goal(self, step: Step, flat: FlatRule) -> str:
         match step:

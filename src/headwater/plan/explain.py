@@ -1,0 +1,97 @@
+"""A plan as text: levels, tables and, for every rule, the strands through it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from headwater.language.printer import print_goal, print_rule, print_term
+from headwater.language.tree import Atom
+from headwater.plan.model import (
+    Absent,
+    Aggregation,
+    FlatRule,
+    Join,
+    Let,
+    Level,
+    Plan,
+    Reads,
+    Step,
+    Strand,
+    Table,
+    Test,
+    Var,
+)
+from headwater.program.types import Types
+
+
+def explain(plan: Plan, types: Types) -> str:
+    """The plan as text; a column whose type only data will tell shows as `?`."""
+    shapes = {table.name: _shape(table, types) for table in plan.tables}
+    lines = [f"base {shapes[table.name]}" for table in plan.tables if table.base]
+    for number, level in enumerate(plan.levels, 1):
+        lines += ["", _title(number, level)]
+        lines += [f"  table {shapes[name]}" for name in level.tables]
+        lines += [f"  {_aggregation(plan.aggregations[at])}" for at in level.aggregations]
+        for rule in level.rules:
+            lines += _rule(plan, plan.rules[rule])
+    return "\n".join(lines)
+
+
+def _title(number: int, level: Level) -> str:
+    kind = f"recursive, {level.mode.value}" if level.recursive else "not recursive"
+    return f"level {number} ({kind}):"
+
+
+def _shape(table: Table, types: Types) -> str:
+    known = types.columns.get(table.name, table.types)
+    columns = ", ".join(
+        f"{name}: {kind.value if kind else '?'}" for name, kind in zip(table.columns, known, strict=True)
+    )
+    picks = ""
+    for pick in table.picks:
+        group = ", ".join(table.columns[at] for at in pick.group)
+        best = f"the {pick.limit} best" if pick.limit > 1 else "the best"
+        picks += f" keeps {best} ({pick.best.value}) {table.columns[pick.value]} per ({group})"
+    return f"{table.name}({columns}){picks}"
+
+
+def _aggregation(one: Aggregation) -> str:
+    measures = ", ".join(measure.function for measure in one.measures)
+    return f"aggregate {one.table} <- {measures} over {', '.join(part.table for part in one.contributions)}"
+
+
+def _rule(plan: Plan, rule: FlatRule) -> Iterator[str]:
+    yield f"  rule {print_rule(plan.program_rules[rule.origin])}"
+    atoms = [goal for goal in rule.body if isinstance(goal, Atom)]
+    for atom, strand in zip(atoms, rule.arrive, strict=True):
+        yield f"    when {print_goal(atom)} comes: {_steps(strand, atoms)}"
+    for table, strand in zip(rule.negated, rule.forbid, strict=True):
+        yield f"    when {table} comes, forbid: {_steps(strand, atoms)}"
+    for table, strand in zip(rule.negated, rule.allow, strict=True):
+        yield f"    when {table} goes, allow: {_steps(strand, atoms)}"
+    for pull in rule.pulls:
+        sources = [rule.head[column] for column in pull.columns]
+        names = ", ".join(source.name if isinstance(source, Var) else repr(source.value) for source in sources)
+        yield f"    to derive again by ({names}): {_steps(pull.strand, atoms)}"
+
+
+def _steps(strand: Strand, atoms: list[Atom]) -> str:
+    return ", ".join(_step(step, atoms) for step in strand.steps) or "store"
+
+
+def _step(step: Step, atoms: list[Atom]) -> str:
+    match step:
+        case Join(atom=atom, pattern=pattern, reads=reads, any=any_):
+            key = ", ".join(str(column) for column, _ in pattern.key)
+            how = "find one" if any_ else "join"
+            old = " before this round" if reads is Reads.OLD else ""
+            return f"{how} {print_goal(atoms[atom])} by columns ({key}){old}"
+        case Absent(pattern=pattern):
+            return f"check that no {pattern.table} matches"
+        case Let(variable=variable, term=term):
+            return f"let {variable} = {print_term(term)}"
+        case Test(goal=goal):
+            return f"test {print_goal(goal)}"
+        case other:
+            assert_never(other)
