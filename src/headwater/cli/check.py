@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.cli.report import as_json, exit_status, show
+from headwater.cli.report import as_json, counted, exit_status, show
 from headwater.core.errors import ProgramError
 from headwater.language.datalog import parse_file
 from headwater.program.check import check as check_tree
@@ -66,22 +66,18 @@ def _print(outcome: _Outcome) -> None:
     if isinstance(outcome.result, ProgramError):
         show(outcome.result.diagnostics)
         count = len(outcome.result.diagnostics)
-        typer.echo(f"{outcome.file}: {_counted(count, 'error')}", err=True)
+        typer.echo(f"{outcome.file}: {counted(count, 'error')}", err=True)
         return
     program = outcome.result
     show(program.warnings)
     counts = [
-        _counted(len(program.relations), "relation"),
-        _counted(len(program.rules), "rule"),
-        _counted(len(strata(program)), "stratum", "strata"),
+        counted(len(program.relations), "relation"),
+        counted(len(program.rules), "rule"),
+        counted(len(strata(program)), "stratum", "strata"),
     ]
     if program.warnings:
-        counts.append(_counted(len(program.warnings), "warning"))
+        counts.append(counted(len(program.warnings), "warning"))
     typer.echo(f"{outcome.file}: ok ({', '.join(counts)})")
-
-
-def _counted(count: int, one: str, many: str | None = None) -> str:
-    return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def _as_json(outcome: _Outcome) -> dict[str, Any]:

@@ -11,6 +11,8 @@ import typer
 from headwater import __version__
 from headwater.cli.check import check
 from headwater.cli.plan import plan
+from headwater.cli.run import run
+from headwater.cli.why import why
 
 app = typer.Typer(
     name="headwater",
@@ -21,7 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (check, plan):
+for command in (check, plan, run, why):
     app.command()(command)
 
 

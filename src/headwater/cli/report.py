@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from headwater.core.diagnostics import Diagnostic
-from headwater.core.errors import ProgramError
+from headwater.core.errors import FileError, HeadwaterError, ProgramError
 from headwater.core.render import render
 
 UNREADABLE = "HW113"
@@ -26,6 +26,23 @@ def is_unreadable(error: ProgramError) -> bool:
 
 def exit_status(error: ProgramError) -> int:
     return 2 if is_unreadable(error) else 1
+
+
+def show_error(error: HeadwaterError) -> int:
+    """Write any error of ours to the error stream; the exit status that goes with it."""
+    if isinstance(error, ProgramError):
+        show(error.diagnostics)
+        return exit_status(error)
+    if isinstance(error, FileError):
+        typer.echo(f"error[HW802]: {error}", err=True)
+        return 2
+    text = str(error)
+    typer.echo(text if text.startswith("error[") else f"error: {text}", err=True)
+    return 1
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def as_json(diagnostic: Diagnostic) -> dict[str, Any]:

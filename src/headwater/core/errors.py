@@ -50,5 +50,9 @@ class DataError(HeadwaterError):
     """Rows that do not fit their relation; nothing was applied."""
 
 
+class FileError(HeadwaterError):
+    """A file of rows that cannot be read or written; the message names the file and the way out."""
+
+
 class StateError(HeadwaterError):
     """A saved database that cannot be read: damaged, foreign, or of another version."""

@@ -1,0 +1,123 @@
+"""The work of `headwater why`, imported only when it is asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import typer
+
+from headwater.cli.progress import ProgressLine
+from headwater.cli.question import Question, matching, parse_question
+from headwater.cli.report import counted, show_error
+from headwater.cli.running import INTERRUPTED
+from headwater.cli.session import Session
+from headwater.cli.why import Format
+from headwater.core.errors import DataError, HeadwaterError, ProgramError
+from headwater.database import Database
+from headwater.provenance.proof import Proof
+from headwater.provenance.reader import WhyNot
+
+
+class Explaining:
+    def __init__(self, form: Format, most: int, *, absent: bool, quiet: bool) -> None:
+        self._form = form
+        self._most = most
+        self._absent = absent
+        self._quiet = quiet
+
+    def run(
+        self,
+        file: str,
+        atom: str,
+        inputs: list[str] | None,
+        changes: list[str] | None,
+        queries: list[str] | None,
+        batch: int | None,
+        *,
+        header: bool,
+        strict: bool,
+        guard: int | None,
+    ) -> None:
+        with ProgressLine(quiet=self._quiet) as progress:
+            try:
+                session = Session(
+                    file,
+                    inputs,
+                    changes,
+                    queries,
+                    header=header,
+                    strict=strict,
+                    guard=guard,
+                    quiet=self._quiet,
+                    progress=progress,
+                )
+                session.load()
+                for _ in session.feed(batch):
+                    pass
+            except HeadwaterError as error:
+                raise typer.Exit(show_error(error)) from None
+            except KeyboardInterrupt:
+                typer.echo("interrupted", err=True)
+                raise typer.Exit(INTERRUPTED) from None
+        session.report_bad()
+        raise typer.Exit(self._answer(atom, session.database))
+
+    def _answer(self, atom: str, db: Database) -> int:
+        try:
+            question = parse_question(atom, db)
+            found, missing = self._look(question, db)
+        except ProgramError as error:
+            show_error(error)
+            return 2
+        except (DataError, KeyError) as error:
+            typer.echo(f"error: {error.args[0]}", err=True)
+            return 2
+        for at, proof in enumerate(found[: self._most]):
+            if at and self._form is Format.TREE:
+                typer.echo()
+            typer.echo(self._proof_text(proof))
+        if len(found) > self._most:
+            typer.echo(f"note: {counted(len(found) - self._most, 'more row')} like it; see --rows", err=True)
+        if missing is not None:
+            self._show_missing(missing)
+        return int(bool(found) is self._absent)
+
+    def _look(self, question: Question, db: Database) -> tuple[list[Proof], WhyNot | str | None]:
+        """The proofs of the rows asked about; or, if there is none, what is known about that."""
+        name = question.relation
+        if not question.is_exact:
+            rows = matching(question, db)
+            if not rows:
+                return [], f"no row of `{name}` matches"
+            shown = [db.why(name, row) for row in rows[: self._most]]
+            return shown + [shown[-1]] * (len(rows) - len(shown)), None
+        row = tuple(question.arguments)
+        try:
+            return [db.why(name, row)], None
+        except DataError:
+            return [], db.why_not(name, row)
+
+    def _proof_text(self, proof: Proof) -> str:
+        match self._form:
+            case Format.TREE:
+                return str(proof)
+            case Format.JSON:
+                return proof.to_json()
+            case Format.DOT:
+                return proof.to_dot()
+            case Format.MERMAID:
+                return proof.to_mermaid()
+
+    def _show_missing(self, missing: WhyNot | str) -> None:
+        if isinstance(missing, str):
+            typer.echo(missing, err=True)
+        elif self._form is Format.JSON:
+            typer.echo(json.dumps(_plain(missing), indent=2, ensure_ascii=False, default=str))
+        else:
+            typer.echo(str(missing), err=self._form is not Format.TREE)
+
+
+def _plain(missing: WhyNot) -> dict[str, Any]:
+    return dataclasses.asdict(missing)

@@ -1,0 +1,67 @@
+"""`headwater run`: a program's views over files of rows, kept right while files of changes are applied."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headwater.cli import options
+
+
+class Format(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+class Show(StrEnum):
+    VIEWS = "views"
+    CHANGES = "changes"
+    BOTH = "both"
+
+
+def run(
+    file: options.Program,
+    inputs: options.Inputs = None,
+    changes: options.ChangeFiles = None,
+    queries: options.Queries = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Write a file per view here.", show_default=False),
+    ] = None,
+    form: Annotated[
+        Format | None,
+        typer.Option("--format", help="Default: table; with --output, csv.", show_default=False),
+    ] = None,
+    show: Annotated[
+        Show | None,
+        typer.Option("--show", help="What to print. Default: both; for json and csv, views.", show_default=False),
+    ] = None,
+    rows: Annotated[int, typer.Option("--rows", min=0, metavar="N", help="Most rows of a table (0: all).")] = 20,
+    batch: options.Batch = None,
+    no_header: options.NoHeader = False,
+    strict: options.Strict = False,
+    guard: options.GuardOption = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Compute a program's views from files of rows, and maintain them under files of changes.
+
+    Rows that do not fit are set aside, counted and reported with file, line and reason.
+
+    Exit status: 0 if all is well, 1 if the program or the data has errors, 2 if a file is unreadable, 130 if stopped.
+
+    Examples:
+
+        headwater run paths.dl --input link=links.csv
+
+        headwater run paths.dl -i link=links.csv --changes link=changes.jsonl --output out --format parquet
+    """
+    from headwater.cli.running import Running
+
+    Running(output, form, show, rows, quiet=quiet).run(
+        file, inputs, changes, queries, batch, header=not no_header, strict=strict, guard=guard
+    )

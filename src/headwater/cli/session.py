@@ -1,0 +1,181 @@
+"""A database fed from files: the inputs as one transaction, then the changes in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+from headwater.cli.progress import ProgressLine
+from headwater.cli.report import counted, show, show_error
+from headwater.cli.source import Data, load_program, parse_given, read_files
+from headwater.core.errors import ProgramError
+from headwater.database import Changes, Database
+from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.files.feed import net
+from headwater.files.rows import BadRow, FileRows
+
+_SHOWN_BAD = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """One transaction of changes that was applied: from which file, how many changes, and what followed."""
+
+    file: str
+    first: int  # of the file's changes, counted from 1
+    last: int
+    total: int
+    changes: Changes
+
+
+class Session:
+    """What `run` and `why` have in common."""
+
+    def __init__(
+        self,
+        file: str,
+        inputs: list[str] | None,
+        changes: list[str] | None,
+        queries: list[str] | None,
+        *,
+        header: bool,
+        strict: bool,
+        guard: int | None,
+        quiet: bool,
+        progress: ProgressLine,
+    ) -> None:
+        progress.step(f"compiling {file}")
+        self.program = load_program(file, queries or ())
+        self._quiet = quiet
+        self._progress = progress
+        if not quiet:
+            show(self.program.warnings)
+        sources = parse_given(self.program, "--input", inputs or ())
+        feeds = parse_given(self.program, "--changes", changes or ())
+        self.database = Database(self.program, guard=_guard(guard))
+        self.data = read_files(self.program, sources, feeds, header=header, progress=progress)
+        self._tell(self.data)
+        if strict and self.data.bad:
+            raise typer.Exit(_report_bad(self.data.bad, strict=True))
+
+    def _tell(self, data: Data) -> None:
+        for note in data.notes:
+            self.note(note)
+        for rows in (*data.inputs, *data.changes):
+            if not rows.size and not rows.bad:
+                self.note(f"{rows.file}: no rows")
+        read = {rows.relation for rows in (*data.inputs, *data.changes)}
+        stated = {rule.head.relation for rule in self.program.checked.rules if not rule.body}
+        needed = {one.name for one in self.program.rewritten.relations}
+        for one in self.program.checked.relations:
+            if not one.derived and one.name in needed and one.name not in read | stated:
+                self.note(f"no rows for `{one.name}`; give them by --input {one.name}=FILE")
+
+    def note(self, text: str) -> None:
+        if not self._quiet:
+            typer.echo(f"note: {text}", err=True)
+
+    def load(self) -> Changes:
+        """Apply the inputs."""
+        rows: dict[str, Any] = {}
+        for one in self.data.inputs:
+            given = one.taken(np.arange(one.size))
+            rows[one.relation] = _joined(rows[one.relation], given) if one.relation in rows else given
+        self._progress.step(f"deriving from {counted(sum(one.size for one in self.data.inputs), 'row')}")
+        try:
+            return self.database.apply(insert=rows, cancelled=self._rounds("deriving"))
+        except ProgramError as error:
+            show_error(error)
+            for one in self.data.inputs:
+                self._tell_types(one)
+            raise typer.Exit(1) from None
+
+    def _tell_types(self, rows: FileRows) -> None:
+        relation = self.program.checked.relation(rows.relation)
+        if not relation.declared and rows.size:
+            columns = zip(relation.columns, rows.types, strict=True)
+            listed = ", ".join(f"{column.name}: {kind.value if kind else 'string'}" for column, kind in columns)
+            typer.echo(
+                f"note: {rows.file} was read as ({listed}); if that is wrong, declare `relation {rows.relation}(...)`",
+                err=True,
+            )
+
+    def feed(self, batch: int | None) -> Iterator[Transaction]:
+        """Apply the changes, file by file, and give what followed."""
+        for rows in self.data.changes:
+            size = batch or max(rows.size, 1)
+            for first in range(0, rows.size, size):
+                last = min(first + size, rows.size)
+                self._progress.step(f"applying {rows.file}, {first + 1:,} to {last:,}")
+                yield Transaction(rows.file, first + 1, last, rows.size, self._apply(rows.slice(first, last)))
+
+    def _apply(self, rows: FileRows) -> Changes:
+        assert rows.inserts is not None, "a change file says which way each row goes"
+        relation = self.program.checked.relation(rows.relation)
+        found = net(rows.tuples(), rows.inserts.tolist(), relation.key)
+        deletes = rows.taken(found.deletes)
+        if found.cleared and relation.key is not None:
+            deletes = _joined(deletes, _with_key(self.database, rows.relation, relation.key, found.cleared))
+        return self.database.apply(
+            insert={rows.relation: rows.taken(found.inserts)},
+            delete={rows.relation: deletes},
+            cancelled=self._rounds("maintaining"),
+        )
+
+    def _rounds(self, word: str) -> Callable[[], bool]:
+        count = 0
+
+        def cancelled() -> bool:
+            nonlocal count
+            count += 1
+            if count % 10 == 0:
+                self._progress.step(f"{word}, round {count:,}")
+            return False
+
+        return cancelled
+
+    def report_bad(self) -> None:
+        if self.data.bad:
+            _report_bad(self.data.bad, strict=False)
+
+
+def _guard(bound: int | None) -> Guard | int | None:
+    if bound is None:
+        return DEFAULT_GUARD
+    return bound or None
+
+
+def _joined(left: Any, right: Any) -> Any:
+    if isinstance(left, pa.Table) and isinstance(right, pa.Table):
+        return pa.concat_tables([left, right])
+    return _tuples(left) + _tuples(right)
+
+
+def _tuples(rows: Any) -> list[tuple[Any, ...]]:
+    if isinstance(rows, pa.Table):
+        return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+    return list(rows)
+
+
+def _with_key(db: Database, relation: str, key: tuple[int, ...], keys: set[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return [row for row in db.rows(relation) if tuple(row[place] for place in key) in keys]
+
+
+def _report_bad(bad: tuple[BadRow, ...], *, strict: bool) -> int:
+    head = "error[HW801]" if strict else "warning[HW801]"
+    what = "do not fit; nothing was applied" if strict else "set aside"
+    if strict and len(bad) == 1:
+        what = "does not fit; nothing was applied"
+    typer.echo(f"{head}: {counted(len(bad), 'row')} {what}", err=True)
+    for one in bad[:_SHOWN_BAD]:
+        typer.echo(f"  {one}", err=True)
+    if len(bad) > _SHOWN_BAD:
+        typer.echo(f"  ... and {len(bad) - _SHOWN_BAD:,} more", err=True)
+    hint = "mend the rows, or leave out --strict to set them aside" if strict else "mend the rows, or declare the types"
+    typer.echo(f"  hint: {hint}", err=True)
+    return 1

@@ -1,0 +1,121 @@
+"""From options to data: the program, the files that are given for its relations, and what they hold.
+
+All files are read before anything is applied, so that a file that cannot be read changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import typer
+
+from headwater.cli.progress import ProgressLine
+from headwater.core.source import Source
+from headwater.core.types import Type
+from headwater.files.read import read
+from headwater.files.rows import BadRow, Expected, FileRows
+from headwater.language.datalog import parse, parse_file
+from headwater.language.tree import Query, Tree
+from headwater.pipeline import CompiledProgram, compile_tree
+from headwater.program.nearest import nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A file for a relation, as an option names it."""
+
+    relation: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    inputs: tuple[FileRows, ...]
+    changes: tuple[FileRows, ...]
+
+    @property
+    def bad(self) -> tuple[BadRow, ...]:
+        return tuple(one for rows in (*self.inputs, *self.changes) for one in rows.bad)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(note for rows in (*self.inputs, *self.changes) for note in rows.notes)
+
+
+def load_program(file: str, queries: Sequence[str]) -> CompiledProgram:
+    """The program of a file, asked these queries in place of its own if there are any."""
+    tree = parse_file(file)
+    if queries:
+        asked = [one for text in queries for one in parse_query(text, "--query")]
+        kept = [statement for statement in tree.statements if not isinstance(statement, Query)]
+        tree = Tree((*kept, *asked))
+    return compile_tree(tree)
+
+
+def parse_query(text: str, name: str) -> tuple[Query, ...]:
+    """The query that an atom on the command line stands for; raises SyntaxProblem."""
+    found = parse(Source(name, f"query {text.strip().removesuffix('.')}."))
+    queries = tuple(statement for statement in found.statements if isinstance(statement, Query))
+    if len(queries) != 1 or len(found.statements) != 1:
+        raise typer.BadParameter(f"{text!r} is not one atom, such as 'reachable(a, Y)'")
+    return queries
+
+
+def parse_given(program: CompiledProgram, option: str, texts: Sequence[str]) -> list[Given]:
+    given = []
+    bases = {one.name: one for one in program.checked.relations if not one.derived}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path:
+            example = next(iter(bases), "link")
+            raise typer.BadParameter(f"{text!r} names no relation; write {option} {example}=FILE")
+        if name not in bases:
+            raise typer.BadParameter(_unknown(name, program, list(bases)))
+        given.append(Given(name, Path(path)))
+    return given
+
+
+def _unknown(name: str, program: CompiledProgram, bases: list[str]) -> str:
+    if any(one.name == name for one in program.checked.relations):
+        return f"`{name}` is derived by rules; give rows for {_listed(bases)}"
+    close = nearest(name, bases)
+    meant = f"did you mean `{close}`?" if close else f"it reads {_listed(bases)}"
+    return f"the program has no base relation `{name}`; {meant}"
+
+
+def _listed(bases: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in bases) or "no base relation at all"
+
+
+def read_files(
+    program: CompiledProgram, inputs: list[Given], changes: list[Given], *, header: bool, progress: ProgressLine
+) -> Data:
+    """What the files hold. The first file that shows a column's type settles it for the others."""
+    expected = {
+        one.name: Expected(
+            one.name,
+            tuple(column.name for column in one.columns),
+            tuple(column.type for column in one.columns),
+            one.declared,
+        )
+        for one in program.checked.relations
+    }
+
+    def one_file(given: Given, feed: bool) -> FileRows:
+        progress.step(f"reading {given.path}")
+        rows = read(given.path, expected[given.relation], feed=feed, header=header)
+        if rows.size:
+            expected[given.relation] = _settled(expected[given.relation], rows.types)
+        return rows
+
+    return Data(
+        tuple(one_file(given, feed=False) for given in inputs),
+        tuple(one_file(given, feed=True) for given in changes),
+    )
+
+
+def _settled(expected: Expected, found: tuple[Type | None, ...]) -> Expected:
+    types = zip(expected.types, found, strict=True)
+    return replace(expected, types=tuple(known or seen for known, seen in types))

@@ -1,0 +1,56 @@
+"""`headwater why`: why a row is there, or why it is not."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from headwater.cli import options
+
+
+class Format(StrEnum):
+    TREE = "tree"
+    JSON = "json"
+    DOT = "dot"
+    MERMAID = "mermaid"
+
+
+def why(
+    file: options.Program,
+    atom: Annotated[
+        str,
+        typer.Argument(
+            metavar="ATOM", help="The row, as in 'reachable(a, c)'; a variable matches anything.", show_default=False
+        ),
+    ],
+    inputs: options.Inputs = None,
+    changes: options.ChangeFiles = None,
+    queries: options.Queries = None,
+    absent: Annotated[bool, typer.Option("--not", help="Ask why the row is not there.")] = False,
+    form: Annotated[Format, typer.Option("--format", help="How to print the proof.")] = Format.TREE,
+    rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Explain at most so many rows.")] = 3,
+    batch: options.Batch = None,
+    no_header: options.NoHeader = False,
+    strict: options.Strict = False,
+    guard: options.GuardOption = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Say why a row is there, down to the rows it rests on; or, if it is not there, where each rule fails.
+
+    Exit status: 0 if the row is there (--not: is not), 1 if it is the other way round, 2 if that cannot be told.
+
+    Examples:
+
+        headwater why paths.dl --input link=links.csv 'reachable(a, c)'
+
+        headwater why paths.dl --input link=links.csv 'route("New York", To, Path, Cost)' --format mermaid
+
+        headwater why paths.dl --input link=links.csv --not 'reachable(c, a)'
+    """
+    from headwater.cli.explaining import Explaining
+
+    Explaining(form, rows, absent=absent, quiet=quiet).run(
+        file, atom, inputs, changes, queries, batch, header=not no_header, strict=strict, guard=guard
+    )

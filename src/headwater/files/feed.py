@@ -1,0 +1,66 @@
+"""The net effect of an ordered feed of changes, so that it can be applied as one transaction.
+
+The last word on a row wins. In a relation with a key an insert also replaces whatever row has its key, so the
+changes of one key are followed in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+Row = tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Net:
+    """Positions in the feed of the rows to insert and to delete; keys whose rows, whatever they are, must go."""
+
+    inserts: list[int] = field(default_factory=list)
+    deletes: list[int] = field(default_factory=list)
+    cleared: set[Row] = field(default_factory=set)
+
+
+def net(rows: Sequence[Row], inserts: Sequence[bool], key: tuple[int, ...] | None) -> Net:
+    return _by_row(rows, inserts) if key is None else _by_key(rows, inserts, key)
+
+
+def _by_row(rows: Sequence[Row], inserts: Sequence[bool]) -> Net:
+    last = {row: at for at, row in enumerate(rows)}
+    found = Net()
+    for at in last.values():
+        (found.inserts if inserts[at] else found.deletes).append(at)
+    return found
+
+
+class _Held(Enum):
+    BEFORE = "what was there before the feed"
+    NOTHING = "nothing"
+
+
+@dataclass(slots=True)
+class _Story:
+    held: _Held | int = _Held.BEFORE
+    deleted: dict[Row, int] = field(default_factory=dict)
+
+
+def _by_key(rows: Sequence[Row], inserts: Sequence[bool], key: tuple[int, ...]) -> Net:
+    stories: dict[Row, _Story] = {}
+    for at, row in enumerate(rows):
+        story = stories.setdefault(tuple(row[place] for place in key), _Story())
+        if inserts[at]:
+            story.held = at
+        elif story.held is _Held.BEFORE:
+            story.deleted[row] = at
+        elif isinstance(story.held, int) and rows[story.held] == row:
+            story.held = _Held.NOTHING
+    found = Net()
+    for values, story in stories.items():
+        found.deletes.extend(story.deleted.values())
+        if isinstance(story.held, int):
+            found.inserts.append(story.held)
+        elif story.held is _Held.NOTHING:
+            found.cleared.add(values)
+    return found

@@ -1,0 +1,125 @@
+"""What reading a file gives: the rows that fit, the line of each that does not, and why.
+
+Promise: every row of a file is either in `columns` or in `bad`; none is dropped and none is bent to fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from headwater.core.types import Type
+
+Column: TypeAlias = pa.Array | list[Any]  # lists of a user's data stay Python tuples: Arrow's have one item type
+Numbers = npt.NDArray[np.int64]
+
+CHANGE_TYPE = "_change_type"
+# What else a change feed of Delta carries beside the row.
+FEED_COLUMNS = frozenset({CHANGE_TYPE, "_commit_version", "_commit_timestamp"})
+CHANGE_TYPES = {"insert": True, "delete": False, "update_preimage": False, "update_postimage": True}
+_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The relation that a file is read for. A type that is None is taken from the data."""
+
+    relation: str
+    columns: tuple[str, ...]
+    types: tuple[Type | None, ...]
+    declared: bool
+
+    @property
+    def text(self) -> str:
+        return f"{self.relation}({', '.join(self.columns)})"
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that was set aside: where it stands (lines count from 1; in parquet, rows do) and why."""
+
+    relation: str
+    file: str
+    line: int
+    reason: str
+    row: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """The rows of one file in the relation's order of columns; `inserts` says of a change file which way each goes."""
+
+    relation: str
+    file: str
+    types: tuple[Type | None, ...]
+    columns: tuple[Column, ...]
+    lines: Numbers
+    bad: tuple[BadRow, ...] = ()
+    inserts: npt.NDArray[np.bool_] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return int(self.lines.size)
+
+    def taken(self, places: Sequence[int] | Numbers) -> Any:
+        """Some of the rows, in a form that a database takes."""
+        at = np.asarray(places, dtype=np.int64)
+        if not self.columns:
+            return [()] * at.size
+        columns = [_taken(column, at) for column in self.columns]
+        if any(isinstance(column, list) for column in columns):
+            return list(zip(*map(_values, columns), strict=True))
+        return pa.table(columns, names=[str(place) for place in range(len(columns))])
+
+    def slice(self, first: int, last: int) -> FileRows:
+        return replace(
+            self,
+            columns=tuple(column[first:last] for column in self.columns),
+            lines=self.lines[first:last],
+            inserts=None if self.inserts is None else self.inserts[first:last],
+        )
+
+    def tuples(self) -> list[tuple[Any, ...]]:
+        if not self.columns:
+            return [()] * self.size
+        return list(zip(*map(_values, self.columns), strict=True))
+
+
+def _taken(column: Column, at: Numbers) -> Column:
+    if isinstance(column, list):
+        return [column[place] for place in at.tolist()]
+    whole = at.size == len(column) and bool((at == np.arange(at.size)).all())
+    return column if whole else column.take(pa.array(at))
+
+
+def _values(column: Column) -> list[Any]:
+    return column if isinstance(column, list) else column.to_pylist()
+
+
+@dataclass(slots=True)
+class Sieve:
+    """Collects the bad rows of one file while it is read."""
+
+    relation: str
+    file: str
+    bad: list[BadRow] = field(default_factory=list)
+
+    def reject(self, line: int, reason: str, row: str) -> None:
+        # What could not be decoded stands in the text as lone surrogates, which no file can hold.
+        text = row[:_SHOWN].encode("utf-8", "backslashreplace").decode("utf-8")
+        self.bad.append(BadRow(self.relation, self.file, line, reason, text))
+
+    def sort(self) -> tuple[BadRow, ...]:
+        return tuple(sorted(self.bad, key=lambda one: one.line))
+
+
+Problems: TypeAlias = Mapping[int, str]  # position in a column -> why the value there does not fit

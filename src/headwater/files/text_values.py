@@ -1,0 +1,164 @@
+"""Columns of text (a csv file's) as values of a type, a whole column at a time where all of it fits."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.core.types import Type
+from headwater.engine.columns import ARROW
+from headwater.engine.intake import fit
+from headwater.files.list_text import parse_list
+from headwater.files.rows import Column, Problems
+from headwater.language.units import duration
+
+_INT = r"^-?(0|[1-9][0-9]{0,17})$"
+_FLOAT = r"^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?$"
+_BOOL = r"^(true|false|True|False|TRUE|FALSE)$"
+_DAY_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?$"
+_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}.*)?$"
+_LIST = r"^\s*\[.*\]\s*$"
+_CODE = r"^0[0-9]+$"  # a number that starts with 0 is a name: a postal code, a part
+_SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)")
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_DEEPEST = 100
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+
+
+def guess_text(column: pa.Array) -> Type | None:
+    """The type that most values of an undeclared column show; the others will not fit. Empty cells say nothing."""
+    filled = column.filter(pc.not_equal(column, ""))
+    count = len(filled)
+    if not count:
+        return Type.STRING if len(column) else None
+    if _matching(filled, _CODE):
+        return Type.STRING
+    ints, floats = _matching(filled, _INT), _matching(filled, _FLOAT)
+    if 2 * floats > count:
+        return Type.INT if ints == floats else Type.FLOAT
+    for pattern, kind in ((_BOOL, Type.BOOL), (_MOMENT, Type.TIMESTAMP), (_LIST, Type.LIST)):
+        if 2 * _matching(filled, pattern) > count:
+            return kind
+    return Type.STRING
+
+
+def _matching(column: pa.Array, pattern: str) -> int:
+    return pc.sum(pc.match_substring_regex(column, pattern)).as_py() or 0
+
+
+def typed_text(column: pa.Array, kind: Type) -> tuple[Column, Problems]:
+    """The values of a column, and where the text is none of its type (the value there means nothing)."""
+    quick = _all_at_once(column, kind)
+    return (quick, {}) if quick is not None else _one_by_one(column, kind)
+
+
+def _all_at_once(column: pa.Array, kind: Type) -> pa.Array | None:
+    match kind:
+        case Type.STRING | Type.ADDRESS:
+            return column
+        case Type.INT if _matching(column, _INT) == len(column):
+            return column.cast(pa.int64())
+        case Type.FLOAT if _matching(column, _FLOAT) == len(column) and not _matching(column, r"^[+]"):
+            return column.cast(pa.float64())
+        case Type.BOOL if _matching(column, _BOOL) == len(column):
+            return pc.equal(pc.utf8_lower(column), "true")
+        case Type.TIMESTAMP if _matching(column, _DAY_TIME) == len(column):
+            try:
+                return column.cast(pa.timestamp("us"))
+            except pa.ArrowInvalid:
+                return None  # a 31st of June: the rows are looked at one by one
+    return None
+
+
+def _one_by_one(column: pa.Array, kind: Type) -> tuple[Column, Problems]:
+    """Each distinct text is looked at once."""
+    encoded = column.dictionary_encode()
+    places = encoded.indices.to_numpy(zero_copy_only=False)
+    values: list[Any] = []
+    reasons: dict[int, str] = {}
+    for at, text in enumerate(encoded.dictionary.to_pylist()):
+        try:
+            values.append(storable(fit(text_value(text, kind), kind)))
+        except (ValueError, OverflowError, RecursionError) as problem:
+            values.append(None)
+            reasons[at] = str(problem)
+    problems: Problems = {}
+    if reasons:
+        wrong = np.flatnonzero(np.isin(places, list(reasons)))
+        problems = {int(at): reasons[int(places[at])] for at in wrong}
+    if kind is Type.LIST:
+        return [values[place] for place in places.tolist()], problems
+    return pa.array(values, type=ARROW[kind]).take(pa.array(places)), problems
+
+
+def text_value(text: str, kind: Type) -> Any:
+    """The value that a text stands for in a column of this type; ValueError if it stands for none."""
+    trimmed = text.strip()
+    if kind in (Type.STRING, Type.ADDRESS):
+        return text
+    if not trimmed:
+        raise ValueError(f"an empty cell is no {kind.value}")
+    match kind:
+        case Type.INT if _WHOLE.fullmatch(trimmed):
+            return int(trimmed) if len(trimmed) < 25 else _too_long(trimmed)
+        case Type.FLOAT if "_" not in trimmed:
+            return _float(trimmed)
+        case Type.BOOL if trimmed.lower() in _TRUTH:
+            return _TRUTH[trimmed.lower()]
+        case Type.TIMESTAMP:
+            return int(trimmed) if _WHOLE.fullmatch(trimmed) and len(trimmed) < 25 else trimmed
+        case Type.DURATION if _WHOLE.fullmatch(trimmed) and len(trimmed) < 25:
+            return int(trimmed)
+        case Type.DURATION if written := _SPAN.fullmatch(trimmed):
+            found = duration(*written.groups())
+            if found is not None:
+                return dt.timedelta(microseconds=found.microseconds)
+        case Type.LIST:
+            return _list(trimmed)
+    raise ValueError(f"{_shown(trimmed)} is no {kind.value}")
+
+
+def storable(value: Any, depth: int = 0) -> Any:
+    """The value itself, unless it is a list too deep to work with, or a text that nothing can hold.
+
+    JSON can spell half of a character (`\\ud800`).
+    """
+    if isinstance(value, tuple):
+        if depth == _DEEPEST:
+            raise ValueError("a list is nested too deep")
+        for item in value:
+            storable(item, depth + 1)
+    elif isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+        raise ValueError("a text holds half of a character")
+    return value
+
+
+def _list(text: str) -> Any:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = parse_list(text)
+    if not isinstance(found, list):
+        raise ValueError(f"{_shown(text)} is no list (write [a, b] or JSON)")
+    return found
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{_shown(text)} is no float") from None
+
+
+def _too_long(text: str) -> int:
+    raise ValueError(f"{_shown(text)} does not fit into 64 bits")
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -1,0 +1,78 @@
+"""Raw columns to typed rows: types found where none is declared, misfits set aside with their lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.core.types import Type
+from headwater.files.rows import CHANGE_TYPE, CHANGE_TYPES, Column, Expected, FileRows, Numbers, Problems, Sieve
+
+Guess = Callable[[Column], Type | None]
+Convert = Callable[[Column, Type], tuple[Column, Problems]]
+
+
+def typed_rows(
+    expected: Expected,
+    raw: Sequence[Column],
+    change: Column | None,
+    lines: Numbers,
+    sieve: Sieve,
+    guess: Guess,
+    convert: Convert,
+    notes: Sequence[str] = (),
+) -> FileRows:
+    """The rows that fit; the others join the sieve. `change` is the column of change types, of a change file."""
+    keep = np.ones(lines.size, dtype=np.bool_)
+    reasons: dict[int, str] = {}
+    types: list[Type | None] = []
+    columns: list[Column] = []
+    for name, known, column in zip(expected.columns, expected.types, raw, strict=True):
+        kind = known or guess(column)
+        types.append(kind)
+        typed, problems = ([], {}) if kind is None else convert(column, kind)
+        if kind is None and len(column):
+            problems = dict.fromkeys(range(len(column)), "a null does not fit")
+            typed = [None] * len(column)
+        for at, reason in problems.items():
+            reasons.setdefault(at, f"column `{name}`: {reason}")
+        columns.append(typed)
+    inserts = None
+    if change is not None:
+        words = change if isinstance(change, list) else change.to_pylist()
+        directions = [CHANGE_TYPES.get(word) if isinstance(word, str) else None for word in words]
+        for at, direction in enumerate(directions):
+            if direction is None:
+                known_words = ", ".join(CHANGE_TYPES)
+                reasons.setdefault(at, f"`{CHANGE_TYPE}` is {words[at]!r}, not one of {known_words}")
+        inserts = np.array([bool(direction) for direction in directions], dtype=np.bool_)
+    for at, reason in sorted(reasons.items()):
+        keep[at] = False
+        sieve.reject(int(lines[at]), reason, _shown(raw, at))
+    if reasons:
+        columns = [_filtered(column, keep) for column in columns]
+        lines = lines[keep]
+        inserts = None if inserts is None else inserts[keep]
+    return FileRows(
+        expected.relation,
+        sieve.file,
+        tuple(types),
+        tuple(columns),
+        lines,
+        sieve.sort(),
+        inserts,
+        tuple(notes),
+    )
+
+
+def _filtered(column: Column, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Column:
+    if isinstance(column, list):
+        return [value for value, kept in zip(column, keep.tolist(), strict=True) if kept]
+    return column.filter(pa.array(keep))
+
+
+def _shown(raw: Sequence[Column], at: int) -> str:
+    values = (column[at] for column in raw)
+    return ",".join(str(value.as_py() if isinstance(value, pa.Scalar) else value) for value in values)

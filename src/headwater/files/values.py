@@ -1,0 +1,68 @@
+"""Columns of values (of jsonl and parquet) as values of a type."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+
+from headwater.core.types import Type
+from headwater.engine.columns import ARROW
+from headwater.engine.intake import fit, guess_type
+from headwater.files.rows import Column, Problems
+from headwater.files.text_values import storable, text_value
+
+_KINDS: dict[type, Type] = {bool: Type.BOOL, int: Type.INT, float: Type.FLOAT, str: Type.STRING, list: Type.LIST}
+# Values of these Python types fit a column of the type as they are.
+_FITTING: dict[Type, frozenset[type]] = {
+    Type.INT: frozenset({int}),
+    Type.FLOAT: frozenset({int, float}),
+    Type.STRING: frozenset({str}),
+    Type.ADDRESS: frozenset({str}),
+    Type.BOOL: frozenset({bool}),
+}
+_WRITTEN_AS_TEXT = (Type.TIMESTAMP, Type.DURATION)  # JSON has no way of its own
+
+
+def guess_values(column: Column) -> Type | None:
+    """The type that most values of an undeclared column show; whole numbers among floats are floats."""
+    if not isinstance(column, list):
+        return guess_type(column)
+    kinds = Counter({_KINDS[found]: count for found, count in Counter(map(type, column)).items() if found in _KINDS})
+    if not kinds:
+        return None
+    ints, floats = kinds[Type.INT], kinds[Type.FLOAT]
+    if ints and floats and 2 * (ints + floats) > kinds.total():
+        return Type.FLOAT
+    return kinds.most_common(1)[0][0]
+
+
+def typed_values(column: Column, kind: Type) -> tuple[Column, Problems]:
+    """The values of a column, and where one does not fit (the value there means nothing)."""
+    quick = _all_at_once(column, kind)
+    if quick is not None:
+        return quick, {}
+    values: list[Any] = []
+    problems: dict[int, str] = {}
+    for at, value in enumerate(column if isinstance(column, list) else column.to_pylist()):
+        try:
+            if kind in _WRITTEN_AS_TEXT and isinstance(value, str):
+                value = text_value(value, kind)
+            values.append(storable(fit(value, kind)))
+        except (ValueError, OverflowError, RecursionError) as problem:
+            values.append(None)
+            problems[at] = str(problem)
+    return (values if kind is Type.LIST else pa.array(values, type=ARROW[kind])), problems
+
+
+def _all_at_once(column: Column, kind: Type) -> pa.Array | None:
+    if not isinstance(column, list):
+        fits = kind is not Type.LIST and column.null_count == 0 and column.type == ARROW[kind]
+        return column if fits else None
+    if kind not in _FITTING or not _FITTING[kind].issuperset(map(type, column)):
+        return None
+    try:
+        return pa.array(column, type=ARROW[kind])
+    except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):
+        return None

@@ -1,0 +1,142 @@
+"""Writes rows to files, each whole or not at all: under another name first, then renamed."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import io
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
+
+from headwater.core.errors import FileError
+from headwater.files.rows import CHANGE_TYPE, BadRow
+
+
+def in_order(table: pa.Table) -> pa.Table:
+    """The rows sorted, so that equal views print and compare as equal."""
+    if not table.num_columns or table.num_rows < 2:
+        return table
+    keys = pa.table([_sortable(column) for column in table.columns], names=[str(at) for at in range(table.num_columns)])
+    order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names])
+    return table.take(order)
+
+
+def _sortable(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_list(column.type):
+        return pa.chunked_array([pa.array([json.dumps(value, default=_json) for value in column.to_pylist()])])
+    return column.cast(pa.int64()) if pa.types.is_duration(column.type) else column
+
+
+def csv_bytes(table: pa.Table, relation: str) -> bytes:
+    """The rows as csv with a header; lists as JSON, spans of time in microseconds, quotes only where needed."""
+    table = with_a_column(table, relation)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.column_names)
+    writer.writerows(zip(*(_csv_column(column) for column in table.columns), strict=True))
+    return out.getvalue().encode("utf-8")
+
+
+def with_a_column(table: pa.Table, relation: str) -> pa.Table:
+    """A view without columns holds or does not: one column that says so."""
+    if table.num_columns:
+        return table
+    return pa.table({relation: pa.array([True] * table.num_rows, type=pa.bool_())})
+
+
+def _csv_column(column: pa.ChunkedArray) -> Iterable[Any]:
+    values = column.to_pylist()
+    if pa.types.is_list(column.type):
+        return [json.dumps(value, default=_json, ensure_ascii=False) for value in values]
+    if pa.types.is_boolean(column.type):
+        return ["true" if value else "false" for value in values]
+    temporal = pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type)
+    return map(_json, values) if temporal else values
+
+
+def json_objects(table: pa.Table, extra: dict[str, Any] | None = None) -> Iterator[str]:
+    """Each row as a JSON object on a line, behind the `extra` keys."""
+    for row in table.to_pylist() if table.num_columns else [{}] * table.num_rows:
+        yield json.dumps({**(extra or {}), **row}, default=_json, ensure_ascii=False)
+
+
+def _json(value: Any) -> Any:
+    match value:
+        case dt.datetime():
+            return value.isoformat()
+        case dt.timedelta():
+            return value // dt.timedelta(microseconds=1)
+    return str(value)
+
+
+def write_table(folder: Path, relation: str, table: pa.Table, kind: str) -> Path:
+    """One view as `relation.csv`, `.jsonl` or `.parquet`."""
+    path = folder / f"{relation}.{kind}"
+    match kind:
+        case "csv":
+            _write(path, lambda file: file.write(csv_bytes(table, relation)))
+        case "jsonl":
+            _write(path, _lines(json_objects(table)))
+        case _:
+            _write(path, lambda file: pyarrow.parquet.write_table(with_a_column(table, relation), file))
+    return path
+
+
+def write_changes(folder: Path, relation: str, changes: Iterable[tuple[str, pa.Table]]) -> Path:
+    """The changes of one view, in order, as `relation.changes.jsonl`."""
+    path = folder / f"{relation}.changes.jsonl"
+    _write(path, _lines(line for kind, table in changes for line in json_objects(table, {CHANGE_TYPE: kind})))
+    return path
+
+
+def write_rejected(folder: Path, bad: Iterable[BadRow]) -> Path:
+    path = folder / "rejected.jsonl"
+    rows = ({"file": one.file, "line": one.line, **_reason(one)} for one in bad)
+    _write(path, _lines(json.dumps(row, ensure_ascii=False) for row in rows))
+    return path
+
+
+def _reason(one: BadRow) -> dict[str, str]:
+    return {"relation": one.relation, "reason": one.reason, "row": one.row}
+
+
+def _lines(lines: Iterable[str]) -> Callable[[BinaryIO], None]:
+    return lambda file: file.writelines(f"{line}\n".encode() for line in lines)
+
+
+def _write(path: Path, fill: Callable[[BinaryIO], Any]) -> None:
+    try:
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                fill(file)
+            Path(name).chmod(0o666 & ~_umask())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as problem:
+        raise FileError(f"{path} cannot be written: {problem.strerror or problem}") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise FileError(f"{folder} is a file; --output takes a folder") from None
+    except OSError as problem:
+        raise FileError(f"{folder} cannot be made: {problem.strerror or problem}") from None

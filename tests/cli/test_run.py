@@ -1,0 +1,394 @@
+"""`headwater run`: views from files, changes applied in order, files out, bad data, exit status."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from typer.testing import CliRunner, Result
+
+from headwater.cli.main import app
+from headwater.database import Database
+
+REACH = "reachable(X, Y) :- link(X, Y).\nreachable(X, Z) :- link(X, Y), reachable(Y, Z).\n"
+KEYED = "relation price(item: string, cents: int) key(item).\ndear(I, C) :- price(I, C), C > 100.\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write("reach.dl", REACH)
+    write("keyed.dl", KEYED)
+    write("links.csv", "src,dst\na,b\nb,c\nc,d\n")
+    write("cut.jsonl", '{"_change_type": "delete", "src": "b", "dst": "c"}\n')
+    return tmp_path
+
+
+def write(name: str, text: str) -> None:
+    Path(name).write_text(text, encoding="utf-8")
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(app, ["run", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def reach(*arguments: str) -> Result:
+    return run("reach.dl", "--input", "link=links.csv", *arguments)
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def pairs(text: str) -> set[tuple[str, str]]:
+    return {(one["x"], one["y"]) for one in objects(text)}
+
+
+ALL = {("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")}
+LEFT = {("a", "b"), ("c", "d")}
+
+
+def test_views_print_as_tables() -> None:
+    result = reach()
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+    assert lines == ["reachable: 6 rows", "  x  y", "  a  b", "  a  c", "  a  d", "  b  c", "  b  d", "  c  d"]
+
+
+def test_long_tables_are_cut() -> None:
+    result = reach("--rows", "2")
+    assert result.stdout.splitlines()[-1].strip() == "... 4 more"
+    assert len(result.stdout.splitlines()) == 5
+    assert len(reach("--rows", "0").stdout.splitlines()) == 8
+
+
+def test_changes_print_what_came_and_went() -> None:
+    write("more.jsonl", '{"_change_type": "insert", "src": "d", "dst": "e"}\n')
+    result = reach("--changes", "link=cut.jsonl", "--changes", "link=more.jsonl", "--show", "changes")
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+    assert lines == [
+        "cut.jsonl: 1 change",
+        "  reachable: 0 came, 4 went",
+        "  -  a  c",
+        "  -  a  d",
+        "  -  b  c",
+        "  -  b  d",
+        "more.jsonl: 1 change",
+        "  reachable: 2 came, 0 went",
+        "  +  c  e",
+        "  +  d  e",
+    ]
+
+
+def test_a_change_that_matters_to_no_view() -> None:
+    write("again.jsonl", '{"_change_type": "insert", "src": "a", "dst": "b"}\n')
+    assert "no view changed" in reach("--changes", "link=again.jsonl").stdout
+
+
+def test_json_holds_the_views_as_they_are_at_the_end() -> None:
+    result = reach("--changes", "link=cut.jsonl", "--format", "json")
+    assert pairs(result.stdout) == LEFT
+    assert {one["relation"] for one in objects(result.stdout)} == {"reachable"}
+    assert result.stderr == ""
+
+
+def test_json_of_changes() -> None:
+    result = reach("--changes", "link=cut.jsonl", "--format", "json", "--show", "changes")
+    assert pairs(result.stdout) == ALL - LEFT
+    assert {one["_change_type"] for one in objects(result.stdout)} == {"delete"}
+
+
+def test_a_column_called_relation_keeps_its_name() -> None:
+    write("kin.dl", "relation kin(name: string, relation: string).\nkin2(Name, Relation) :- kin(Name, Relation).\n")
+    write("kin.csv", "name,relation\nann,aunt\n")
+    result = run("kin.dl", "--input", "kin=kin.csv", "--format", "json")
+    assert objects(result.stdout) == [{"_relation": "kin2", "name": "ann", "relation": "aunt"}]
+
+
+def test_csv() -> None:
+    assert reach("--format", "csv").stdout == "x,y\na,b\na,c\na,d\nb,c\nb,d\nc,d\n"
+    result = reach("--format", "csv", "--changes", "link=cut.jsonl", "--show", "changes")
+    assert result.stdout.splitlines()[:2] == ["_change_type,x,y", "delete,a,c"]
+
+
+def test_csv_of_several_views_needs_a_choice() -> None:
+    write("two.dl", REACH + "source(X) :- link(X, _).\n")
+    result = run("two.dl", "--input", "link=links.csv", "--format", "csv")
+    assert result.exit_code == 2
+    assert "--query" in result.stderr
+    result = run("two.dl", "--input", "link=links.csv", "--format", "csv", "--query", "source(X)")
+    assert result.stdout == "x\na\nb\nc\n"
+
+
+def test_a_query_in_place_of_the_programs() -> None:
+    result = reach("--format", "csv", "--query", 'reachable(b, "c")', "--query", "reachable(a, Y).")
+    assert result.stdout == "x,y\na,b\na,c\na,d\nb,c\n"
+    assert reach("--query", "nothing(X)").exit_code == 1
+    assert reach("--query", "p(").exit_code == 1
+    assert reach("--query", "p(1). q(2)").exit_code == 2
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [("csv", "csv"), ("json", "jsonl"), ("parquet", "parquet")])
+def test_files_out_are_files_in(kind: str, suffix: str) -> None:
+    result = reach("--changes", "link=cut.jsonl", "--output", "out/deep", "--format", kind)
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert sorted(path.name for path in Path("out/deep").iterdir()) == [
+        "reachable.changes.jsonl",
+        f"reachable.{suffix}",
+    ]
+    again = run("reach.dl", "--input", f"link=out/deep/reachable.{suffix}", "--format", "json")
+    assert pairs(again.stdout) == LEFT
+    undone = run(
+        "reach.dl",
+        "--input",
+        "link=links.csv",
+        "--changes",
+        "link=out/deep/reachable.changes.jsonl",
+        "--format",
+        "json",
+    )
+    assert pairs(undone.stdout) == LEFT
+
+
+def test_values_of_every_type_come_back() -> None:
+    write("typed.dl", "relation t(i: int, f: float, s: string, b: bool, m: timestamp, l: list).\n"
+          "u(I, F, S, B, M, L) :- t(I, F, S, B, M, L).\n")  # fmt: skip
+    write(
+        "t.jsonl",
+        '[1, 1.5, "a, \\"b\\"\\n", true, "2026-01-31T08:00:00", ["x", "y"]]\n[2, 1e300, "", false, "1969-01-01", []]\n',
+    )
+    for kind, suffix in (("csv", "csv"), ("json", "jsonl"), ("parquet", "parquet")):
+        assert run("typed.dl", "-i", "t=t.jsonl", "-o", kind, "--format", kind).exit_code == 0
+        first = run("typed.dl", "-i", "t=t.jsonl", "--format", "json").stdout
+        again = run("typed.dl", "-i", f"t={kind}/u.{suffix}", "--format", "json").stdout
+        assert again == first
+        assert len(objects(first)) == 2
+
+
+def test_a_view_without_columns() -> None:
+    write("alarm.dl", "alarm() :- link(_, d).\ncalm() :- link(_, z).\n")
+    result = run("alarm.dl", "-i", "link=links.csv", "-o", "out")
+    assert result.exit_code == 0
+    assert Path("out/alarm.csv").read_text() == "alarm\ntrue\n"
+    assert Path("out/calm.csv").read_text() == "calm\n"
+    assert objects(run("alarm.dl", "-i", "link=links.csv", "--format", "json").stdout) == [{"relation": "alarm"}]
+    assert "alarm: 1 row" in run("alarm.dl", "-i", "link=links.csv").stdout
+
+
+# Changes in order
+
+
+def test_the_last_word_on_a_row_wins() -> None:
+    write("feed.csv", "_change_type,src,dst\ninsert,d,e\ndelete,d,e\ndelete,a,b\ninsert,a,b\n")
+    result = reach("--changes", "link=feed.csv", "--format", "json")
+    assert pairs(result.stdout) == ALL
+    assert "no view changed" in reach("--changes", "link=feed.csv").stdout
+
+
+def test_batches_are_transactions_of_their_own() -> None:
+    write("feed.csv", "_change_type,src,dst\ndelete,a,b\ninsert,a,b\n")
+    result = reach("--changes", "link=feed.csv", "--batch", "1", "--show", "changes")
+    assert "feed.csv: 1 change (1 to 1)" in result.stdout
+    assert "0 came, 3 went" in result.stdout
+    assert "feed.csv: 1 change (2 to 2)" in result.stdout
+    assert "3 came, 0 went" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("feed", "left"),
+    [
+        (["insert,ink,300"], [("ink", 300), ("pen", 150)]),
+        (["insert,ink,300", "insert,ink,400"], [("ink", 400), ("pen", 150)]),
+        (["update_preimage,ink,200", "update_postimage,ink,90"], [("pen", 150)]),
+        (["insert,ink,300", "delete,ink,300"], [("pen", 150)]),
+        (["insert,ink,300", "delete,ink,200"], [("ink", 300), ("pen", 150)]),
+        (["delete,ink,999"], [("ink", 200), ("pen", 150)]),
+        (["delete,ink,200", "insert,ink,200"], [("ink", 200), ("pen", 150)]),
+        (["insert,ink,300", "delete,ink,300", "insert,ink,500"], [("ink", 500), ("pen", 150)]),
+    ],
+)
+@pytest.mark.parametrize("batch", [[], ["--batch", "1"]])
+def test_a_feed_of_keyed_rows_ends_the_same_whole_or_one_by_one(
+    feed: list[str], left: list[tuple[str, int]], batch: list[str]
+) -> None:
+    write("price.csv", "item,cents\nink,200\npen,150\n")
+    write("feed.csv", "\n".join(["_change_type,item,cents", *feed]))
+    result = run("keyed.dl", "-i", "price=price.csv", "-c", "price=feed.csv", *batch, "--format", "json")
+    assert [(one["i"], one["c"]) for one in objects(result.stdout)] == left
+
+
+def test_several_files_for_one_relation() -> None:
+    write("more.jsonl", '["d", "e"]\n')
+    assert len(objects(reach("-i", "link=more.jsonl", "--format", "json").stdout)) == 10
+
+
+# Bad data
+
+
+def test_bad_rows_are_set_aside_and_reported() -> None:
+    write("bad.csv", "src,dst,cost\na,b,1\nb,c,x\nc\nc,d,2\n")
+    write("cost.dl", "total(sum<C>) :- link(X, Y, C).\n")
+    result = run("cost.dl", "--input", "link=bad.csv", "--output", "out")
+    assert result.exit_code == 0
+    assert Path("out/total.csv").read_text() == "c\n3\n"
+    assert "warning[HW801]: 2 rows set aside" in result.stderr
+    assert "bad.csv:3: column `c`: 'x' is no int" in result.stderr
+    assert "bad.csv:4: 1 value for 3 columns" in result.stderr
+    rejected = objects(Path("out/rejected.jsonl").read_text())
+    assert [(one["file"], one["line"], one["row"]) for one in rejected] == [
+        ("bad.csv", 3, "b,c,x"),
+        ("bad.csv", 4, "c"),
+    ]
+    write("bad.csv", "src,dst,cost\na,b,1\n")
+    run("cost.dl", "--input", "link=bad.csv", "--output", "out")
+    assert Path("out/rejected.jsonl").read_text() == ""
+
+
+def test_strict_refuses_them_and_applies_nothing() -> None:
+    write("bad.jsonl", '{"_change_type": "insert", "src": "d", "dst": "e"}\n{"_change_type": "insert", "src": "d"}\n')
+    result = reach("--changes", "link=bad.jsonl", "--strict", "--output", "out")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "error[HW801]: 1 row does not fit; nothing was applied" in result.stderr
+    assert "bad.jsonl:2" in result.stderr
+    assert not list(Path("out").iterdir())
+
+
+def test_many_bad_rows_are_counted() -> None:
+    write("bad.csv", "src,dst\n" + "x\n" * 1500 + "a,b\n")
+    result = run("reach.dl", "--input", "link=bad.csv")
+    assert "1,500 rows set aside" in result.stderr
+    assert "... and 1,495 more" in result.stderr
+
+
+def test_types_in_the_data_that_the_program_cannot_work_with() -> None:
+    write("cost.dl", "total(X, C) :- link(X, Y, C1), C = C1 + 1.\n")
+    write("words.csv", "src,dst,cost\na,b,dear\n")
+    result = run("cost.dl", "--input", "link=words.csv")
+    assert result.exit_code == 1
+    assert "error[HW4" in result.stderr
+    assert "words.csv was read as (x: string, y: string, c1: string)" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-i", "link"], "write --input link=FILE"),
+        (["-i", "=links.csv"], "write --input link=FILE"),
+        (["-i", "lnk=links.csv"], "did you mean `link`?"),
+        (["-i", "reachable=links.csv"], "`reachable` is derived by rules"),
+        (["-i", "link=nowhere.csv"], "nowhere.csv does not exist"),
+        (["-i", "link=."], "must end in .csv"),
+        (["-i", "link=reach.dl"], "must end in .csv"),
+        (["-i", "link=links.csv", "-c", "link=links.csv"], "_change_type"),
+        (["-i", "link=links.csv", "--format", "parquet"], "--output"),
+        (["-i", "link=links.csv", "--format", "table", "-o", "out"], "for the terminal"),
+        (["-i", "link=links.csv", "-o", "links.csv"], "links.csv is a file"),
+        (["-i", "link=links.csv", "-o", "links.csv/out"], "cannot be made"),
+        (["-i", "link=links.csv", "--format", "xml"], "xml"),
+    ],
+)
+def test_what_cannot_be_carried_out(arguments: list[str], message: str) -> None:
+    result = run("reach.dl", *arguments)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.replace("│", " ").split())
+    assert result.stdout == ""
+
+
+def test_programs_that_cannot_be_run() -> None:
+    write("wrong.dl", "p(X, Y) :- q(X).\n")
+    write("timed.dl", "stream s(t: int, x: string).\np(T, X) :- s(T, X).\n")
+    assert run("nowhere.dl").exit_code == 2
+    wrong = run("wrong.dl")
+    assert (wrong.exit_code, "error[HW301]" in wrong.stderr) == (1, True)
+    timed = run("timed.dl")
+    assert (timed.exit_code, "error[HW902]" in timed.stderr) == (1, True)
+
+
+def test_notes_about_what_is_missing() -> None:
+    assert "no rows for `link`; give them by --input link=FILE" in run("reach.dl").stderr
+    write("none.csv", "src,dst\n")
+    result = run("reach.dl", "-i", "link=none.csv")
+    assert "none.csv: no rows" in result.stderr
+    assert result.stdout == "reachable: 0 rows\n"
+    assert run("reach.dl", "--quiet").stderr == ""
+
+
+def test_the_guard() -> None:
+    write("grow.dl", "n(0).\nn(Y) :- n(X), step(S), Y = X + S.\n")
+    write("step.csv", "s\n1\n")
+    write("none.csv", "s\n")
+    write("later.csv", "_change_type,s\ninsert,1\n")
+    result = run("grow.dl", "-i", "step=step.csv", "--guard", "50", "-q")
+    assert result.exit_code == 1
+    assert "error[HW901]" in result.stderr
+    assert result.stdout == ""
+    result = run("grow.dl", "-i", "step=none.csv", "-c", "step=later.csv", "--guard", "50", "-q", "--format", "json")
+    assert result.exit_code == 1
+    assert objects(result.stdout) == [{"relation": "n", "y": 0}]
+    assert "last finished transaction" in result.stderr
+
+
+def test_an_interrupted_run_gives_the_last_finished_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("more.jsonl", '{"_change_type": "insert", "src": "d", "dst": "e"}\n')
+    apply = Database.apply
+    calls = []
+
+    def interrupted(self: Database, *args: Any, **named: Any) -> Any:
+        calls.append(named)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return apply(self, *args, **named)
+
+    monkeypatch.setattr(Database, "apply", interrupted)
+    result = reach("-c", "link=cut.jsonl", "-c", "link=more.jsonl", "--format", "json")
+    assert result.exit_code == 130
+    assert pairs(result.stdout) == LEFT
+    assert "interrupted" in result.stderr
+    calls[:] = [{}, {}]
+    result = reach("--format", "json")
+    assert (result.exit_code, result.stdout) == (130, "")
+
+
+def test_files_are_whole_or_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    reach("--output", "out")
+    before = Path("out/reachable.csv").read_bytes()
+
+    def failing(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", failing)
+    result = reach("--changes", "link=cut.jsonl", "--output", "out")
+    assert result.exit_code == 2
+    assert "No space left on device" in result.stderr
+    assert Path("out/reachable.csv").read_bytes() == before
+    assert [path.name for path in Path("out").iterdir()] == ["reachable.csv"]
+
+
+def test_parquet_keeps_types() -> None:
+    write("cost.dl", "far(Y, min<C>) :- link(X, Y, C).\n")
+    write("cost.csv", "s,d,c\na,b,1.5\n")
+    run("cost.dl", "-i", "link=cost.csv", "-o", "out", "--format", "parquet")
+    table = pyarrow.parquet.read_table("out/far.parquet")
+    assert [str(field.type) for field in table.schema] == ["string", "double"]
+
+
+def test_nothing_on_the_terminal_can_be_a_command() -> None:
+    write("evil.jsonl", '["\\u001b[2J[red]", "b"]\n')
+    result = run("reach.dl", "-i", "link=evil.jsonl")
+    assert "\x1b" not in result.stdout
+    assert "\\x1b[2J[red]" in result.stdout
+
+
+def test_help_shows_an_example() -> None:
+    for command in ("check", "plan", "run", "why"):
+        text = CliRunner().invoke(app, [command, "--help"]).stdout
+        assert f"headwater {command} paths.dl" in text
+    assert "Usage" in CliRunner().invoke(app, []).output
