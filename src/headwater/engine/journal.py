@@ -80,7 +80,7 @@ class Journal:
 
 
 def _turned(store: Store, rows: Rows, stamps: Rows) -> tuple[Rows, Rows]:
-    """Of rows with the stamps they once had, in order of time: those that are alive now and were not, and the reverse."""
+    """Of rows with the stamps they once had, oldest first: those alive now that were not, and the reverse."""
     if rows.size * _DENSE > store.size:
         first = np.full(store.size, -1, dtype=np.int64)
         first[rows[::-1]] = np.arange(rows.size - 1, -1, -1)
