@@ -32,22 +32,22 @@ def pairs(count: int) -> settings:
     )
 
 
-def hold(check: Check, case: Case) -> None:
+def hold(check: Check, case: Case, open_: Opener = Opened) -> None:
     try:
-        check(case, Opened)
+        check(case, open_)
     except Diverges:
         assume(False)  # too large for the oracle
     except Exception as problem:
-        small = minimise(case, lambda other: _failure(check, other)) if sensible(case) else case
+        small = minimise(case, lambda other: _failure(check, other, open_)) if sensible(case) else case
         kind = _kind(problem)
-        raise AssertionError(f"{_message(check, small)}\n\n{regression_test(small, kind)}") from problem
+        raise AssertionError(f"{_message(check, small, open_)}\n\n{regression_test(small, kind)}") from problem
 
 
-def _failure(check: Check, case: Case) -> str | None:
+def _failure(check: Check, case: Case, open_: Opener) -> str | None:
     if not sensible(case):
         return None
     try:
-        check(case, Opened)
+        check(case, open_)
     except Exception as problem:
         return _kind(problem)
     return None
@@ -61,9 +61,9 @@ def _kind(problem: Exception) -> str:
     return "_".join([type(problem).__name__, *codes])
 
 
-def _message(check: Check, case: Case) -> str:
+def _message(check: Check, case: Case, open_: Opener) -> str:
     try:
-        check(case, Opened)
+        check(case, open_)
     except Exception as problem:
         return f"{type(problem).__name__}: {problem}"
     return "fails only together with the cases before it"

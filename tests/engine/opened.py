@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import headwater as hw
+from headwater.rewrite.rules import RULES
 from tests.oracle.harness import Change, Changes, Fact
 from tests.oracle.program import Program, Row, to_text
 from tests.oracle.scripts import Rows
 
 
 class Opened:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, disabled: Iterable[str] = ()) -> None:
         self.outputs = program.outputs
-        self.db = hw.Database(hw.compile(to_text(program)))
+        self.db = hw.Database(hw.compile(to_text(program), disabled=disabled))
 
     def apply(self, insert: Rows, delete: Rows) -> Changes:
         return self._changes(self.db.apply(insert=_lists(insert), delete=_lists(delete)))
@@ -30,6 +33,25 @@ class Opened:
 
     def _changes(self, changes: Any) -> Changes:
         return {relation: _change(changes[relation]) for relation in self.outputs}
+
+
+class Unrewritten(Opened):
+    """The program as it stands: no rewrite touches it."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program, disabled=[rewrite.__name__ for rewrite in RULES])
+
+
+class Reopened(Opened):
+    """Saved and opened again after every transaction."""
+
+    def apply(self, insert: Rows, delete: Rows) -> Changes:
+        changes = super().apply(insert, delete)
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "views.headwater"
+            self.db.save(path)
+            self.db = hw.Database.open(path)
+        return changes
 
 
 def _lists(rows: Rows) -> dict[str, list[Row]]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
 
 import headwater as hw
 from tests.oracle.harness import typed
@@ -94,3 +97,38 @@ def test_lists_stand_in_heads() -> None:
         Step({}, {}, {"d0": {((1, 2), 1)}, "d1": set()}),
         Step({"b2": [(7, 8)]}, {}, {"d0": {((1, 2), 1), ((), 7)}, "d1": {((), 7)}}),
     )
+
+
+@pytest.mark.xfail(strict=True, raises=IndexError, reason="a column whose type is not known yet is compared as text")
+def test_a_relation_without_rows_or_types_is_compared_with_a_number() -> None:
+    replay(
+        """
+        relation b1(c0: int, c1: int).
+        d1(X2) :- b1(X1, X2).
+        d1(X1) :- b0(X1), X1 > 1.
+        """,
+        Step({}, {}, {"d1": set()}),
+        Step({"b1": [(3, 2)]}, {}, {"d1": {(2,)}}),
+        Step({}, {"b1": [(3, 2)]}, {"d1": set()}),
+    )
+
+
+@pytest.mark.xfail(strict=True, raises=IndexError, reason="a column whose type is not known yet is compared as text")
+def test_a_computed_number_of_a_relation_without_types_is_compared() -> None:
+    replay(
+        """
+        relation b2(c0: int).
+        b2(1).
+        d1(X2, X1) :- X3 < 4, !b2(X1), X3 = X1 + 1, b1(X1, X2).
+        """,
+        Step({}, {}, {"d1": set()}),
+        Step({"b1": [(0, 2), (1, 2)]}, {}, {"d1": {(2, 0)}}),
+    )
+
+
+@pytest.mark.xfail(strict=True, raises=hw.CheckProblem, reason="text constants in aggregates print without quotes")
+def test_a_program_with_a_text_constant_in_an_aggregate_is_saved(tmp_path: Path) -> None:
+    db = hw.Database(hw.compile('d0(X, msum<("c", 1)>) :- b0(X).'))
+    db.apply(insert={"b0": [("d",)]})
+    db.save(tmp_path / "views")
+    assert hw.Database.open(tmp_path / "views").rows("d0") == {("d", 1)}

@@ -45,9 +45,9 @@ def large_case(name: str, seed: int) -> Case:
     """A template over one weighted or plain edge relation, with enough rows to make stores grow and shrink."""
     dice = Dice(seed)
     scenario = TEMPLATES[name](dice)
-    values: dict[str, list[Value]] = {"string": [f"n{number}" for number in range(24)], "int": list(range(24))}
+    values: dict[str, list[Value]] = {"string": [f"n{number}" for number in range(18)], "int": list(range(18))}
     pools: Pools = {
-        base.name: [tuple(dice.pick(values[type_]) for type_ in base.types) for _ in range(60)]
+        base.name: [tuple(dice.pick(values[type_]) for type_ in base.types) for _ in range(45)]
         for base in scenario.program.bases
     }
     return Case(scenario.program, scenario.reference, random_script(dice, pools, longest=12))
