@@ -32,7 +32,7 @@ from headwater.engine.intake import Intake, Rejected, encode_rows, fit, guess_ty
 from headwater.engine.shard import BASE, Change, Shard
 from headwater.engine.snapshot import Snapshot, pack
 from headwater.engine.states import GONE
-from headwater.engine.values import Codes, Symbols, find_code
+from headwater.engine.values import Codes, Symbols, encode, find_code
 from headwater.language.tree import Constant, Query, Variable
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
@@ -170,7 +170,7 @@ class Database:
 
     def why_not(self, relation: str, row: tuple[Any, ...]) -> WhyNot:
         """Why a row is not there: the rules that could have derived it, and where each of them fails."""
-        codes = self._row(relation, row)
+        codes = self._row(relation, row, learn=True)
         store = self._shard.stores[relation]
         found = int(store.find(codes)[0])
         if found >= 0 and store.stamp[found] > GONE:
@@ -321,14 +321,15 @@ class Database:
 
         return Changes(self.program.outputs, change_of, rejected)
 
-    def _row(self, relation: str, row: tuple[Any, ...]) -> Codes:
-        """The codes of one row a user asks about; symbols never seen become -1."""
+    def _row(self, relation: str, row: tuple[Any, ...], *, learn: bool = False) -> Codes:
+        """The codes of one row a user asks about; unseen symbols become -1, or are learnt so that rules see them."""
         table = self._table(relation)
         if len(row) != len(table.types):
             raise DataError(f"`{relation}` has {len(table.types)} columns ({', '.join(table.columns)}), not {len(row)}")
+        code_of = encode if learn else find_code
         try:
             values = [
-                find_code(fit(value, kind), kind, self._symbols) for value, kind in zip(row, table.types, strict=True)
+                code_of(fit(value, kind), kind, self._symbols) for value, kind in zip(row, table.types, strict=True)
             ]
         except ValueError as problem:
             raise DataError(f"{relation}{row!r}: {problem}") from None
