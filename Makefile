@@ -7,9 +7,14 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 .PHONY: run test lint soak clean
 .DELETE_ON_ERROR:
 
+# What Headwater does, on a small network: routes from Lisbon, what changes as cables fail, why one route is there.
+ROUTES := examples/routes.dl --input link=examples/network/links.csv
+EVENTS := --changes link=examples/network/events.jsonl --batch 1
+
 run: $(VENV)/.run
-	$(BIN)/headwater plan examples/shortest_path.dl --stage checked
-	$(BIN)/headwater plan examples/shortest_path.dl --stage rewritten
+	$(BIN)/headwater run $(ROUTES) --query 'fastest(lisbon, To, Path, Ms)'
+	$(BIN)/headwater run $(ROUTES) --query 'fastest(lisbon, To, Path, Ms)' $(EVENTS) --show changes
+	$(BIN)/headwater why $(ROUTES) $(EVENTS) 'fastest(lisbon, vienna, Path, Ms)'
 
 test: lint
 	$(BIN)/pytest -n auto

@@ -73,13 +73,13 @@ def test_changes_print_what_came_and_went() -> None:
     result = reach("--changes", "link=cut.jsonl", "--changes", "link=more.jsonl", "--show", "changes")
     lines = [line.rstrip() for line in result.stdout.splitlines()]
     assert lines == [
-        "cut.jsonl: 1 change",
+        "cut.jsonl:1: delete link(b, c)",
         "  reachable: 0 came, 4 went",
         "  -  a  c",
         "  -  a  d",
         "  -  b  c",
         "  -  b  d",
-        "more.jsonl: 1 change",
+        "more.jsonl:1: insert link(d, e)",
         "  reachable: 2 came, 0 went",
         "  +  c  e",
         "  +  d  e",
@@ -195,10 +195,13 @@ def test_the_last_word_on_a_row_wins() -> None:
 def test_batches_are_transactions_of_their_own() -> None:
     write("feed.csv", "_change_type,src,dst\ndelete,a,b\ninsert,a,b\n")
     result = reach("--changes", "link=feed.csv", "--batch", "1", "--show", "changes")
-    assert "feed.csv: 1 change (1 to 1)" in result.stdout
+    assert "feed.csv:2: delete link(a, b)" in result.stdout
     assert "0 came, 3 went" in result.stdout
-    assert "feed.csv: 1 change (2 to 2)" in result.stdout
+    assert "feed.csv:3: insert link(a, b)" in result.stdout
     assert "3 came, 0 went" in result.stdout
+    write("feed.csv", "_change_type,src,dst\n" + "delete,a,b\n" * 3)
+    result = reach("--changes", "link=feed.csv", "--batch", "2")
+    assert "feed.csv: 2 changes (1 to 2 of 3)" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,11 @@ def test_a_row_that_is_not_there() -> None:
     assert why("link(a, q, 1)").stdout == "link(a, q, 1) is not there\n  no such base row was inserted\n"
 
 
+def test_a_list_that_the_data_never_held_is_shown_as_asked() -> None:
+    text = why("route(c, a, [c, a], 1)").stdout
+    assert "fails at: link(X, Y, C)\n    with X = c, Y = a, P = [c, a], C = 1\n" in text
+
+
 def test_asking_why_not() -> None:
     assert why("--not", "route(c, a, [c, a], 1)").exit_code == 0
     there = why("--not", "route(a, b, [a, b], 1)")

@@ -135,9 +135,7 @@ class Running:
 
     def _print_transaction(self, transaction: Transaction) -> None:
         console = terminal()
-        part = transaction.last - transaction.first + 1
-        of = "" if part == transaction.total else f" ({transaction.first:,} to {transaction.last:,})"
-        console.print(f"{transaction.file}: {counted(part, 'change')}{of}", markup=False)
+        console.print(transaction.title, markup=False)
         changed = [name for name in transaction.changes if transaction.changes[name]]
         for name in changed:
             show_change(console, name, transaction.changes[name], self._most)

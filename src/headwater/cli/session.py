@@ -12,6 +12,7 @@ import typer
 
 from headwater.cli.progress import ProgressLine
 from headwater.cli.report import counted, show, show_error
+from headwater.cli.shown import shown
 from headwater.cli.source import Data, load_program, parse_given, read_files
 from headwater.core.errors import ProgramError
 from headwater.database import Changes, Database
@@ -24,12 +25,9 @@ _SHOWN_BAD = 5
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """One transaction of changes that was applied: from which file, how many changes, and what followed."""
+    """One transaction of changes that was applied: what it was, in a line, and what followed."""
 
-    file: str
-    first: int  # of the file's changes, counted from 1
-    last: int
-    total: int
+    title: str
     changes: Changes
 
 
@@ -111,8 +109,9 @@ class Session:
             size = batch or max(rows.size, 1)
             for first in range(0, rows.size, size):
                 last = min(first + size, rows.size)
-                self._progress.step(f"applying {rows.file}, {first + 1:,} to {last:,}")
-                yield Transaction(rows.file, first + 1, last, rows.size, self._apply(rows.slice(first, last)))
+                title = _title(rows, first, last)
+                self._progress.step(f"applying {title}")
+                yield Transaction(title, self._apply(rows.slice(first, last)))
 
     def _apply(self, rows: FileRows) -> Changes:
         assert rows.inserts is not None, "a change file says which way each row goes"
@@ -142,6 +141,15 @@ class Session:
     def report_bad(self) -> None:
         if self.data.bad:
             _report_bad(self.data.bad, strict=False)
+
+
+def _title(rows: FileRows, first: int, last: int) -> str:
+    if last - first == 1 and rows.inserts is not None:
+        (row,) = rows.slice(first, last).tuples()
+        word = "insert" if rows.inserts[first] else "delete"
+        return f"{rows.file}:{rows.lines[first]}: {word} {rows.relation}({', '.join(map(shown, row))})"
+    part = "" if last - first == rows.size else f" ({first + 1:,} to {last:,} of {rows.size:,})"
+    return f"{rows.file}: {counted(last - first, 'change')}{part}"
 
 
 def _guard(bound: int | None) -> Guard | int | None:

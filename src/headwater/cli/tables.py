@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headwater.cli.report import counted
+from headwater.cli.shown import shown
 from headwater.database import RelationChange
 from headwater.files.write import in_order, with_a_column
 
@@ -58,7 +59,11 @@ def _marked(mark: str, rows: pa.Table, name: str) -> Iterable[tuple[str, tuple[A
 
 
 def _order(marked: tuple[str, tuple[Any, ...]]) -> tuple[Any, ...]:
-    return tuple(json.dumps(value, default=str) if isinstance(value, list) else value for value in marked[1])
+    """Rows that agree on the columns before the first list or number are one thing that changed: old before new."""
+    mark, row = marked
+    named = next((at for at, value in enumerate(row) if not isinstance(value, str)), len(row))
+    rest = (json.dumps(value, default=str) if isinstance(value, list) else value for value in row[named:])
+    return (*row[:named], mark != "-", *rest)
 
 
 def _table(schema: pa.Schema, *, header: bool = True) -> Table:
@@ -79,15 +84,3 @@ def _show_rest(console: Console, count: int) -> None:
 
 def _cell(value: Any) -> Text:
     return Text(shown(value))
-
-
-def shown(value: Any) -> str:
-    """A value in one line; what a terminal might take for a command is written out."""
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return value if value.isprintable() else value.encode("unicode_escape").decode("ascii")
-        case list() | tuple():
-            return f"[{', '.join(map(shown, value))}]"
-    return str(value)

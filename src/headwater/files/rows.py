@@ -59,6 +59,7 @@ class FileRows:
 
     relation: str
     file: str
+    names: tuple[str, ...]
     types: tuple[Type | None, ...]
     columns: tuple[Column, ...]
     lines: Numbers
@@ -78,7 +79,7 @@ class FileRows:
         columns = [_taken(column, at) for column in self.columns]
         if any(isinstance(column, list) for column in columns):
             return list(zip(*map(_values, columns), strict=True))
-        return pa.table(columns, names=[str(place) for place in range(len(columns))])
+        return pa.table(columns, names=list(self.names))
 
     def slice(self, first: int, last: int) -> FileRows:
         return replace(

@@ -58,6 +58,7 @@ def typed_rows(
     return FileRows(
         expected.relation,
         sieve.file,
+        expected.columns,
         tuple(types),
         tuple(columns),
         lines,
