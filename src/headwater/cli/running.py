@@ -157,7 +157,8 @@ class Running:
             else:
                 key = "_relation" if any("relation" in table.column_names for _, table in pieces) else "relation"
                 for extra, table in pieces:
-                    out.writelines(f"{line}\n".encode() for line in json_objects(table, {key: name, **extra}))
+                    for line in json_objects(table, {key: name, **extra}):
+                        out.write(f"{line}\n".encode())
         out.flush()
 
     def _write(self, folder: Path, session: Session) -> None:

@@ -184,6 +184,6 @@ def _report_bad(bad: tuple[BadRow, ...], *, strict: bool) -> int:
         typer.echo(f"  {one}", err=True)
     if len(bad) > _SHOWN_BAD:
         typer.echo(f"  ... and {len(bad) - _SHOWN_BAD:,} more", err=True)
-    hint = "mend the rows, or leave out --strict to set them aside" if strict else "mend the rows, or declare the types"
-    typer.echo(f"  hint: {hint}", err=True)
+    other = "leave out --strict to set them aside" if strict else "declare the types if others are meant"
+    typer.echo(f"  hint: mend the rows, or {other}", err=True)
     return 1
