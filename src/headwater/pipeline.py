@@ -10,7 +10,7 @@ from types import MappingProxyType
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Source
 from headwater.language.datalog import parse, parse_file
-from headwater.language.printer import print_tree
+from headwater.language.printer import as_written, print_tree
 from headwater.language.tree import Tree
 from headwater.plan.build import build
 from headwater.plan.explain import explain
@@ -38,6 +38,11 @@ class CompiledProgram:
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         return self.checked.warnings
+
+    @property
+    def text(self) -> str:
+        """The program as it was written, with its includes in place."""
+        return "\n".join(as_written(statement) for statement in self.tree.statements)
 
     def explain(self, stage: str = "rewritten") -> str:
         """One stage as text."""

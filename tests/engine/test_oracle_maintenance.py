@@ -52,9 +52,6 @@ def test_oracle_without_any_rewrite(case: Case) -> None:
     hold(check_maintenance, case, Unrewritten)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="text constants in aggregates print without quotes, so the program does not reopen"
-)
 @pairs(150)
 @given(cases)
 def test_oracle_saved_and_opened_after_every_transaction(case: Case) -> None:

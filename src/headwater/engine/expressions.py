@@ -19,7 +19,7 @@ from headwater.core.errors import EvaluationError
 from headwater.core.functions import FUNCTIONS, Function, lookup
 from headwater.core.types import Type
 from headwater.engine.batch import Batch
-from headwater.engine.values import SYMBOLIC, Codes, Symbols, code_floats, decode, encode, float_codes
+from headwater.engine.values import SYMBOLIC, Codes, Symbols, code_floats, decode, encode, encode_all, float_codes
 from headwater.language.tree import (
     Binary,
     Call,
@@ -92,9 +92,13 @@ class Expressions:
         """The same values under the type of the column or variable they go to."""
         if kind is Type.FLOAT and value.type is Type.INT:
             return Value(float_codes(value.codes.astype(np.float64)), kind, value.ok)
+        if kind in SYMBOLIC and value.type not in SYMBOLIC:
+            found = decode(value.codes, value.type, self._symbols)
+            return Value(encode_all(found, kind, self._symbols), kind, value.ok)
         return Value(value.codes, kind, value.ok)
 
     def _arithmetic(self, op: str, left: Value, right: Value, term: Binary) -> Value:
+        left, right = self._number(left), self._number(right)
         ok = both(left.ok, right.ok)
         if op == "/" or Type.FLOAT in (left.type, right.type):
             x, y = self._floats(left), self._floats(right)
@@ -113,6 +117,18 @@ class Expressions:
             ok = both(ok, b != 0)
             return Value(np.mod(a, np.where(b == 0, 1, b)), kind, ok)
         return Value(_exact(op, a, b, ok), kind, ok)
+
+    def _number(self, value: Value) -> Value:
+        """Values of which only the run tells the type (items of lists), as numbers where they are."""
+        if value.type not in SYMBOLIC:
+            return value
+        found = decode(value.codes, value.type, self._symbols)
+        good = np.array([isinstance(one, int | float) and not isinstance(one, bool) for one in found], dtype=np.bool_)
+        if all(isinstance(one, int) for one, fine in zip(found, good.tolist(), strict=True) if fine):
+            whole = [one if fine else 0 for one, fine in zip(found, good.tolist(), strict=True)]
+            return Value(np.array(whole, dtype=np.int64), Type.INT, both(value.ok, good))
+        floats = [float(one) if fine else 0.0 for one, fine in zip(found, good.tolist(), strict=True)]
+        return Value(float_codes(np.array(floats, dtype=np.float64)), Type.FLOAT, both(value.ok, good))
 
     def _floats(self, value: Value) -> npt.NDArray[np.float64]:
         return code_floats(value.codes) if value.type is Type.FLOAT else value.codes.astype(np.float64)
@@ -197,7 +213,7 @@ class Expressions:
         a: Any
         b: Any
         if left.type in SYMBOLIC or right.type in SYMBOLIC:
-            if op in ("=", "!="):
+            if op in ("=", "!=") and left.type in SYMBOLIC and right.type in SYMBOLIC:
                 a, b = left.codes, right.codes
             else:
                 pairs, inverse = distinct_rows(np.stack([left.codes, right.codes], axis=1))

@@ -6,13 +6,16 @@ and `Store.merge` do in steps; whether a strand qualifies is decided once, when 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
 from headwater.engine import kernels
-from headwater.engine.index import Space, box_of
+from headwater.engine.index import Box, Space, box_of
 from headwater.engine.journal import Journal
 from headwater.engine.selection import is_single
 from headwater.engine.states import GHOST
@@ -27,6 +30,16 @@ _SCRATCH_FLOOR = 1 << 16
 _SCRATCH_PER_ROW = 4
 Outcome = tuple[Rows, Rows]  # rows that came, and rows that lost their place
 Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # sides, and columns or constants
+
+
+@dataclass(frozen=True, slots=True)
+class _Arguments:
+    """What kernels are told about a probe: how to find cells, their rows, how new, and all of it in their order."""
+
+    box: Box
+    lists: tuple[Rows, Rows, Rows, Rows]
+    newest: int
+    all: tuple[Any, ...]
 
 
 class _Probe:
@@ -59,14 +72,15 @@ class _Probe:
             return _LEFT, self.lefts[source.name]
         return _RIGHT, self.rights[source.name]
 
-    def arguments(self, tick: int) -> tuple[object, ...]:
-        """What both kernels are told about the probe, from the index on."""
+    def arguments(self, tick: int) -> _Arguments:
         index = self.right.index(self.columns)
         newest = tick if self.reads is Reads.ALL else tick - 1
-        return (
-            self.left.data, self.key_from, self.constants, self.right.data, index.columns, *box_of(index.space),
-            *index.lists, self.right.stamp, newest,
+        box = box_of(index.space)
+        everything = (
+            self.left.data, self.key_from, self.constants, self.right.data, index.columns, *box, *index.lists,
+            self.right.stamp, newest,
         )  # fmt: skip
+        return _Arguments(box, index.lists, newest, everything)
 
     def bounds(self, places: Places) -> Places:
         """Smallest and largest code of copied columns, from those of the columns they are copied from."""
@@ -89,7 +103,11 @@ class FusedSet:
         self._rule = rule
         self._head = head
         kinds = head.table.types
-        self._places = _places([probe.place(one, kind, symbols) for one, kind in zip(rule.head, kinds, strict=True)])
+        places = [probe.place(one, kind, symbols) for one, kind in zip(rule.head, kinds, strict=True)]
+        self._places = _places(places)
+        copies = all(side != _CONSTANT for side, _ in places) and (probe.key_from >= 0).all()
+        self._short = len(places) <= 2 and len(probe.columns) == 1 and bool(copies)
+        self._ends = (*places[0], *places[-1])
 
     def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Outcome:
         """Head rows that these starting rows give, alive from round `after` on."""
@@ -98,15 +116,26 @@ class FusedSet:
             return _NO_ROWS, _NO_ROWS
         head.admit_range(*probe.bounds(self._places))
         arguments = probe.arguments(tick)
-        writer = Writer(head, journal, _ROOM)
+        head.identify()
+        clean = journal.all_alive(head)
+        writer = Writer(head, journal, 1 if clean else _ROOM)
         at, place, linked = 0, np.int64(-1), np.int32(-1)
         while at < rows.size:
-            at, place, linked, size, fresh, revived = kernels.join_merge(
-                rows, *arguments, *self._places, probe.slot, self._rule.id, after, head.data, head.stamp, head.rules,
-                head.proof, head.heads, *box_of(head.space), head.size, head.room(), at, place, linked,
-                *writer.buffers,
-            )  # fmt: skip
-            writer.took(size, fresh, revived)
+            revived = 0
+            if clean and self._short and head.space is not None and arguments.box[0]:
+                at, place, linked, size = kernels.join_short(
+                    rows, probe.left.data, probe.key_from[0], probe.right.data, *arguments.box[1:], *arguments.lists,
+                    probe.right.stamp, arguments.newest, *self._ends, probe.slot, self._rule.id, after, head.data,
+                    head.stamp, head.rules, head.proof, head.heads, head.space.base, head.space.extent, head.size,
+                    head.room(), at, place, linked,
+                )  # fmt: skip
+            else:
+                at, place, linked, size, revived = kernels.join_merge(
+                    rows, *arguments.all, *self._places, probe.slot, self._rule.id, after, head.data, head.stamp,
+                    head.rules, head.proof, head.heads, *box_of(head.space), head.size, head.room(), clean, at, place,
+                    linked, *writer.buffers,
+                )  # fmt: skip
+            writer.took(size, revived)
             if at < rows.size:
                 head.expand()
                 if probe.left is head or probe.right is head:
@@ -142,7 +171,7 @@ class FusedBest:
         held = box_of(index.space)[1:] if index.space is not None else (self._space.base, self._space.extent)
         lists = index.lists if index.covered else (_NO_ROWS,) * 4
         met = kernels.join_best(
-            rows, *probe.arguments(tick), *self._group, *self._value, pick.best is Best.MAX, self._space.base,
+            rows, *probe.arguments(tick).all, *self._group, *self._value, pick.best is Best.MAX, self._space.base,
             self._space.extent, head.stamp, head.data, pick.value, *lists, *held, self._scratch, self._touched,
         )  # fmt: skip
         if met < 0:
@@ -184,6 +213,7 @@ class FusedBest:
         if lost.size:
             head.set_state(lost, GHOST, journal)
         head.admit([candidates[:, column] for column in range(head.width)])
+        head.reserve(values.size)
         return head.merge(candidates, proofs, self._rule.id, after, journal), lost
 
 

@@ -2,7 +2,7 @@
 
 A key leads to a *cell*: directly, where the keys' space is small against the rows, else by an open-addressing
 hash table whose cells name one row with the key. A cell leads to its rows in two ways: `order[begin[cell] :
-begin[cell + 1]]` are the rows taken in when the index was last sorted, and `heads[cell]` starts a chain of the
+begin[cell + 1]]` are the rows taken in when the index was last sorted, and `~heads[cell]` starts a chain of the
 rows that came since. Only direct indexes are sorted, when as many rows have come as there were. Rows are
 never taken out: readers skip those that are not alive, and compaction of the store makes its indexes anew.
 """
@@ -21,8 +21,8 @@ from headwater.engine import kernels
 Rows = npt.NDArray[np.int32]
 Matrix = npt.NDArray[Any]
 Box = tuple[bool, npt.NDArray[np.int64], npt.NDArray[np.int64]]
-_DIRECT_CELLS_PER_ROW = 4
-_DIRECT_FLOOR = 1 << 12
+_DIRECT_CELLS_PER_ROW = 16
+_DIRECT_FLOOR = 1 << 20  # cells; memory is only touched where rows are
 _SORT_FROM = 1 << 12
 FULLEST = 0.7
 
@@ -81,16 +81,27 @@ def hash_size(rows: int) -> int:
     return 1 << max(4, math.ceil(rows / FULLEST).bit_length())
 
 
-def clustered(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Rows in the order of their first column, if it is dense: those that are joined by it then lie side by side."""
-    first = np.zeros(1, dtype=np.int64)
-    space = Space.around(rows[:, 0].min(keepdims=True), rows[:, 0].max(keepdims=True), rows.shape[0])
-    if space is None:
-        return rows
-    order = np.empty(rows.shape[0], dtype=np.int32)
-    begin = np.empty(space.cells + 1, dtype=np.int32)
-    kernels.sort_by_cell(rows, rows.shape[0], first, space.base, space.extent, begin, order)
-    return rows[order]
+def packed_sort(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
+    """The distinct rows in order, if a row fits into 63 bits; those with the same first column are side by side."""
+    low = [int(rows[:, column].min()) for column in range(rows.shape[1])]
+    bits = [(int(rows[:, column].max()) - low[column]).bit_length() for column in range(rows.shape[1])]
+    if sum(bits) > 63:
+        return None
+    packed = rows[:, 0] - low[0]
+    for column in range(1, rows.shape[1]):
+        packed <<= bits[column]
+        packed |= rows[:, column] - low[column]
+    packed.sort()
+    new = np.ones(packed.size, dtype=np.bool_)
+    np.not_equal(packed[1:], packed[:-1], out=new[1:])
+    if not new.all():
+        packed = packed[new]
+    out = np.empty((packed.size, len(bits)), dtype=np.int64)
+    for column in range(len(bits) - 1, 0, -1):
+        out[:, column] = (packed & ((1 << bits[column]) - 1)) + low[column]
+        packed >>= bits[column]
+    out[:, 0] = packed + low[0]
+    return out
 
 
 def box_of(space: Space | None) -> Box:
@@ -108,7 +119,7 @@ class Index:
         self.covered = 0
         self.used = 0
         self.space: Space | None = None
-        self.heads: Rows = np.full(16, -1, dtype=np.int32)
+        self.heads: Rows = np.zeros(16, dtype=np.int32)
         self.chain: Rows = _NO_ROWS
         self.begin: Rows = _NO_ROWS
         self.order: Rows = _NO_ROWS
@@ -142,7 +153,7 @@ class Index:
     def _rebuild(self, size: int, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> None:
         self.space = Space.around(low, high, size)
         cells = self.space.cells if self.space is not None else hash_size(size)
-        self.heads = np.full(cells, -1, dtype=np.int32)
+        self.heads = np.zeros(cells, dtype=np.int32)
         self.begin = self.order = _NO_ROWS
         self.covered = self.used = 0
 
@@ -151,7 +162,7 @@ class Index:
         self.begin = np.empty(self.space.cells + 1, dtype=np.int32)
         self.order = np.empty(size, dtype=np.int32)
         kernels.sort_by_cell(data, size, self.columns, self.space.base, self.space.extent, self.begin, self.order)
-        self.heads.fill(-1)
+        self.heads.fill(0)
         self.chain = _NO_ROWS
         self.covered = size
 
@@ -177,7 +188,7 @@ class Index:
             return
         if self.begin.size:
             yield from self.order[self.begin[cell] : self.begin[cell + 1]].tolist()
-        row = int(self.heads[cell])
+        row = ~int(self.heads[cell])
         while row >= 0:
             yield row
             row = int(self.chain[row])

@@ -32,10 +32,17 @@ class Entry:
 class Journal:
     entries: dict[str, list[Entry]] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)  # rows that a store had when it was first written to
+    disturbed: set[str] = field(default_factory=set)  # stores of which rows changed that were there before
 
     def note(self, store: Store, entry: Entry) -> None:
         if entry.rows.size:
             self.entries.setdefault(store.name, []).append(entry)
+            if not entry.appended:
+                self.disturbed.add(store.name)
+
+    def all_alive(self, store: Store) -> bool:
+        """Whether a store surely holds no row that is not alive."""
+        return store.name not in self.disturbed and store.count == self.sizes.get(store.name, store.size)
 
     def begin(self, store: Store) -> None:
         """To be called before rows are appended to a store."""
@@ -60,7 +67,10 @@ class Journal:
         if not entries:
             return _NONE, _NONE
         size = self.sizes.get(store.name, store.size)
-        appended = np.flatnonzero(store.stamp[size : store.size] > GONE).astype(np.int32) + np.int32(size)
+        if store.name in self.disturbed:
+            appended = np.flatnonzero(store.stamp[size : store.size] > GONE).astype(np.int32) + np.int32(size)
+        else:
+            appended = np.arange(size, store.size, dtype=np.int32)
         older = [entry for entry in entries if not entry.appended]
         if not older:
             return appended, _NONE

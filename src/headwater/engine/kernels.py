@@ -2,7 +2,8 @@
 
 Rows are matrices of integers (see `values`): `data[row, column]`, int32 or int64. A row's `stamp` tells
 its state: positive, the round in which it came alive; zero, gone; MARKED and GHOST as in `states`. An index
-maps a key to a cell, and a cell to its rows (see `index`).
+maps a key to a cell, and a cell to its rows (see `index`). Tables of cells hold `~row`, so that memory fresh from
+the system, all zeros, is an empty table.
 
 Every kernel that fills a buffer stops when the buffer is full and tells where to go on, so that memory
 is bounded and arrays grow outside compiled code.
@@ -68,7 +69,7 @@ def cells_hash(keys, heads, data, columns, out):
             hashed = _mix(hashed, np.int64(keys[at, position]))
         slot = hashed & mask
         while True:
-            row = heads[slot]
+            row = ~heads[slot]
             if row < 0:
                 out[at] = -1
                 break
@@ -108,8 +109,8 @@ def chain_direct(data, rows, columns, heads, chain, base, extent):
         cell = np.int64(0)
         for position in range(columns.size):
             cell = cell * extent[position] + (np.int64(data[row, columns[position]]) - base[position])
-        chain[row] = heads[cell]
-        heads[cell] = row
+        chain[row] = ~heads[cell]
+        heads[cell] = ~row
 
 
 @njit(cache=True, nogil=True)
@@ -119,10 +120,10 @@ def chain_hash(data, rows, columns, heads, chain, used):
     for row in rows:
         slot = _hash_row(data, row, columns) & mask
         while True:
-            head = heads[slot]
+            head = ~heads[slot]
             if head < 0:
                 chain[row] = -1
-                heads[slot] = row
+                heads[slot] = ~row
                 used += 1
                 break
             same = True
@@ -132,7 +133,7 @@ def chain_hash(data, rows, columns, heads, chain, used):
                     break
             if same:
                 chain[row] = head
-                heads[slot] = row
+                heads[slot] = ~row
                 break
             slot = (slot + np.uint64(1)) & mask
     return used
@@ -155,7 +156,7 @@ def expand(cells, begin, order, heads, chain, stamp, newest, at, place, row, lef
         if cell >= 0:
             if place == -1:
                 place = np.int64(begin[cell]) if is_sorted else np.int64(0)
-                row = heads[cell]
+                row = ~heads[cell]
             if is_sorted:
                 last = begin[cell + 1]
                 while place < last:
@@ -188,7 +189,7 @@ def exists(cells, begin, order, heads, chain, stamp, newest, out):
         cell = cells[at]
         found = np.int32(-1)
         if cell >= 0:
-            row = heads[cell]
+            row = ~heads[cell]
             while row >= 0:
                 if 0 < stamp[row] <= newest:
                     found = row
@@ -211,14 +212,14 @@ def _find_slot(values, data, heads, direct, base, extent):
         cell = np.int64(0)
         for column in range(width):
             cell = cell * extent[column] + (values[column] - base[column])
-        return cell, heads[cell]
+        return cell, ~heads[cell]
     mask = np.uint64(heads.size - 1)
     hashed = np.uint64(0)
     for column in range(width):
         hashed = _mix(hashed, values[column])
     slot = hashed & mask
     while True:
-        row = heads[slot]
+        row = ~heads[slot]
         if row < 0:
             return np.int64(slot), row
         same = True
@@ -233,7 +234,7 @@ def _find_slot(values, data, heads, direct, base, extent):
 
 @njit(inline="always")
 def _append(row, slot, values, tick, rule_id, data, stamp, rules, heads):
-    heads[slot] = row
+    heads[slot] = ~row
     for column in range(data.shape[1]):
         data[row, column] = values[column]
     stamp[row] = tick
@@ -253,18 +254,17 @@ def _remember(row, at, stamp, rules, proof, rows, old_stamp, old_rule, old_proof
 @njit(cache=True, nogil=True)
 def merge_rows(
     candidates, proofs, rule_id, tick, data, stamp, rules, proof, heads, direct, base, extent, size, limit,
-    new_rows, back_rows, old_stamp, old_rule, old_proof,
+    back_rows, old_stamp, old_rule, old_proof,
 ):  # fmt: skip
     """Insert-or-find a batch of rows of a set relation.
 
     A row not seen before is appended; one that is gone, marked or a ghost comes back in place with its
     new proof (a ghost keeps its own, because it holds and rows may rest on it), and what it was is written to
-    the `old` buffers; one that is alive is left alone. Returns (next candidate, rows stored, new rows, rows
-    back). Stops early when the store is full.
+    the `old` buffers; one that is alive is left alone. Returns (next candidate, rows stored, rows back). Stops
+    early when the store is full.
     """
     depth = proofs.shape[1]
     values = np.empty(data.shape[1], dtype=np.int64)
-    new = 0
     back = 0
     for at in range(candidates.shape[0]):
         for column in range(values.size):
@@ -272,14 +272,12 @@ def merge_rows(
         slot, row = _find_slot(values, data, heads, direct, base, extent)
         if row < 0:
             if size == limit:
-                return at, size, new, back
+                return at, size, back
             row = size
             size += 1
             _append(row, slot, values, tick, rule_id, data, stamp, rules, heads)
             for position in range(depth):
                 proof[row, position] = proofs[at, position]
-            new_rows[new] = row
-            new += 1
         elif stamp[row] <= 0:
             _remember(row, back, stamp, rules, proof, back_rows, old_stamp, old_rule, old_proof)
             back += 1
@@ -288,7 +286,7 @@ def merge_rows(
                 for position in range(depth):
                     proof[row, position] = proofs[at, position]
             stamp[row] = tick
-    return candidates.shape[0], size, new, back
+    return candidates.shape[0], size, back
 
 
 @njit(inline="always")
@@ -305,7 +303,7 @@ def _cell_of(start, left, key_from, constants, key, right, key_columns, direct, 
         hashed = _mix(hashed, key[0, position])
     slot = hashed & mask
     while True:
-        head = heads[slot]
+        head = ~heads[slot]
         if head < 0:
             return np.int64(-1)
         if _same(key, 0, right, head, key_columns):
@@ -317,19 +315,18 @@ def _cell_of(start, left, key_from, constants, key, right, key_columns, direct, 
 def join_merge(
     rows, left, key_from, constants, right, key_columns, right_direct, right_base, right_extent, begin, order,
     right_heads, chain, right_stamp, newest, head_side, head_from, left_slot, rule_id, tick, data, stamp, rules, proof,
-    heads, direct, base, extent, size, limit, at, place, linked, new_rows, back_rows, old_stamp, old_rule, old_proof,
+    heads, direct, base, extent, size, limit, all_alive, at, place, linked, back_rows, old_stamp, old_rule, old_proof,
 ):  # fmt: skip
     """A rule of two atoms in one loop: probe an index with the starting rows and merge the head rows found.
 
     Keys come from columns of the starting rows (`key_from`) or, where that is -1, from `constants`; head columns
     from the starting row, the row met, or (`head_side` 2) a constant. Goes on from starting row `at` and the cursor
-    (`place`, `linked`) of `expand`; returns where it stopped (`at` past the end when done), rows stored, new rows,
-    rows back.
+    (`place`, `linked`) of `expand`; returns where it stopped (`at` past the end when done), rows stored, rows back.
+    With `all_alive` the head holds no row that could come back, and stamps of rows found need not be looked at.
     """
     key = np.empty((1, key_columns.size), dtype=np.int64)
     values = np.empty(data.shape[1], dtype=np.int64)
     is_sorted = begin.size > 0
-    new = 0
     back = 0
     full = back_rows.size
     last = np.int64(0)
@@ -351,7 +348,7 @@ def join_merge(
         if cell >= 0:
             if place == -1:
                 place = np.int64(begin[cell]) if is_sorted else np.int64(0)
-                linked = right_heads[cell]
+                linked = ~right_heads[cell]
             last = np.int64(begin[cell + 1]) if is_sorted else np.int64(0)
             while True:
                 if place < last:
@@ -371,18 +368,16 @@ def join_merge(
                             values[column] = head_from[column]
                     home, row = _find_slot(values, data, heads, direct, base, extent)
                     if row < 0:
-                        if size == limit or new == full:
-                            return at, place, linked, size, new, back
+                        if size == limit:
+                            return at, place, linked, size, back
                         row = np.int32(size)
                         size += 1
                         _append(row, home, values, tick, rule_id, data, stamp, rules, heads)
                         proof[row, left_slot] = start
                         proof[row, 1 - left_slot] = other
-                        new_rows[new] = row
-                        new += 1
-                    elif stamp[row] <= 0:
+                    elif not all_alive and stamp[row] <= 0:
                         if back == full:
-                            return at, place, linked, size, new, back
+                            return at, place, linked, size, back
                         _remember(row, back, stamp, rules, proof, back_rows, old_stamp, old_rule, old_proof)
                         back += 1
                         if stamp[row] != GHOST:
@@ -396,7 +391,63 @@ def join_merge(
                     linked = chain[linked]
         place = np.int64(-1)
         at += 1
-    return at, place, linked, size, new, back
+    return at, place, linked, size, back
+
+
+@njit(cache=True, nogil=True)
+def join_short(
+    rows, left, key_column, right, right_base, right_extent, begin, order, right_heads, chain, right_stamp, newest,
+    first_side, first_from, second_side, second_from, left_slot, rule_id, tick, data, stamp, rules, proof, heads, base,
+    extent, size, limit, at, place, linked,
+):  # fmt: skip
+    """`join_merge` for the commonest case: a key of one column, a head of one or two, both direct, all rows alive."""
+    is_sorted = begin.size > 0
+    is_pair = data.shape[1] == 2
+    key_base = right_base[0]
+    key_extent = right_extent[0]
+    first_base = base[0]
+    second_base = base[1] if is_pair else np.int64(0)
+    second_extent = extent[1] if is_pair else np.int64(1)
+    while at < rows.size:
+        start = rows[at]
+        cell = np.int64(left[start, key_column]) - key_base
+        if 0 <= cell < key_extent:
+            if place == -1:
+                place = np.int64(begin[cell]) if is_sorted else np.int64(0)
+                linked = ~right_heads[cell]
+            last = np.int64(begin[cell + 1]) if is_sorted else np.int64(0)
+            while True:
+                if place < last:
+                    other = order[place]
+                elif linked >= 0:
+                    other = linked
+                else:
+                    break
+                if 0 < right_stamp[other] <= newest:
+                    first = np.int64(left[start, first_from] if first_side == 0 else right[other, first_from])
+                    second = np.int64(0)
+                    if is_pair:
+                        second = np.int64(left[start, second_from] if second_side == 0 else right[other, second_from])
+                    home = (first - first_base) * second_extent + (second - second_base)
+                    if heads[home] == 0:
+                        if size == limit:
+                            return at, place, linked, size
+                        heads[home] = ~np.int32(size)
+                        data[size, 0] = first
+                        if is_pair:
+                            data[size, 1] = second
+                        stamp[size] = tick
+                        rules[size] = rule_id
+                        proof[size, left_slot] = start
+                        proof[size, 1 - left_slot] = other
+                        size += 1
+                if place < last:
+                    place += 1
+                else:
+                    linked = chain[linked]
+        place = np.int64(-1)
+        at += 1
+    return at, place, linked, size
 
 
 @njit(inline="always")
@@ -444,7 +495,7 @@ def join_best(
             continue
         place = np.int64(begin[cell]) if is_sorted else np.int64(0)
         last = np.int64(begin[cell + 1]) if is_sorted else np.int64(0)
-        linked = right_heads[cell]
+        linked = ~right_heads[cell]
         while True:
             if place < last:
                 other = order[place]
@@ -473,7 +524,7 @@ def join_best(
                 met += 1
                 held = _direct_slot(group, 0, held_base, held_extent) if held_heads.size else np.int64(-1)
                 if held >= 0:
-                    row = held_heads[held]
+                    row = ~held_heads[held]
                     while row >= 0 and stamp[row] <= 0:
                         row = held_chain[row]
                     if row < 0 and held_begin.size:

@@ -26,7 +26,7 @@ from headwater.engine.guard import Guard, Watch
 from headwater.engine.index import Index
 from headwater.engine.journal import Journal
 from headwater.engine.level_names import LevelNames
-from headwater.engine.selection import rows_with, select
+from headwater.engine.selection import best_part, is_single, rows_with, select
 from headwater.engine.states import EVER, GHOST, GONE, MARKED
 from headwater.engine.store import Rows, Store, Use
 from headwater.engine.strand import Context, Done, Runner
@@ -35,6 +35,7 @@ from headwater.plan.model import FlatRule, Level, Plan
 from headwater.program.strata import Mode
 
 Delta = dict[str, list[Rows]]
+_HURRY_FROM = 2048
 
 
 class Transaction:
@@ -87,6 +88,7 @@ class LevelRunner:
             (*self._arrive, *self._forbid, *(s.name for a in self._aggregators for _, s in a.sources))
         )
         self._names = LevelNames(level, plan, context)
+        self._ranked = {name for name, store in self._stores.items() if level.recursive and is_single(store)}
 
     def _prepare(self, rule: FlatRule) -> None:
         for table, strand in zip(rule.atoms, rule.arrive, strict=True):
@@ -95,8 +97,7 @@ class LevelRunner:
             self._forbid.setdefault(table, []).append(Runner(forbid, rule, self._context))
             self._allow.setdefault(table, []).append(Runner(allow, rule, self._context))
         for pull in rule.pulls:
-            types = self._stores[rule.table].table.types
-            runner = Runner(pull.strand, rule, self._context, [types[column] for column in pull.columns])
+            runner = Runner(pull.strand, rule, self._context, pull.columns)
             self._pulls[rule.table].append((pull.columns, runner))
         if rule.spontaneous is not None:
             self._spontaneous.append(Runner(rule.spontaneous, rule, self._context))
@@ -293,7 +294,11 @@ class _Work:
             self._came(head, head.merge(rows, proofs, aggregator.rule, tick, self._tx.journal), aggregator.rule)
 
     def rounds(self, *, settle: bool = True) -> None:
-        """Semi-naive rounds until nothing comes any more."""
+        """Semi-naive rounds until nothing comes any more.
+
+        Of many new rows of a table that keeps the best per group, the best go first and the others wait for the next
+        round: most of them are superseded before their turn comes (as in delta-stepping for shortest paths).
+        """
         while self.delta:
             tick = self._tx.tick
             delta, self.delta = self.delta, {}
@@ -304,6 +309,10 @@ class _Work:
                 store = self._level._context.stores[name]
                 rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
                 rows = rows[store.stamp[rows] == tick]
+                if rows.size > _HURRY_FROM and name in self._level._ranked:
+                    rows, later = best_part(store, rows)
+                    store.stamp[later] = after
+                    self.delta.setdefault(name, []).append(later)
                 if rows.size:
                     for runner in self._level._arrive.get(name, ()):
                         self._arrived(runner, rows, tick, after)

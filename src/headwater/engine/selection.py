@@ -20,6 +20,8 @@ from headwater.engine.store import Rows, Store
 from headwater.engine.values import SYMBOLIC, Codes, Symbols
 from headwater.plan.model import Best, Pick
 
+_FIRST = 32  # one new row in so many goes first
+
 
 def rows_with(index: Index, keys: Codes, store: Store) -> tuple[Rows, Rows]:
     """All (key number, row) pairs of rows alive that have one of these keys."""
@@ -65,15 +67,23 @@ def select(
     return came, lost
 
 
+def best_part(store: Store, rows: Rows) -> tuple[Rows, Rows]:
+    """The rows with the best few of the values, and the others."""
+    (pick,) = store.table.picks
+    values = store.data[rows, pick.value]
+    if pick.best is Best.MAX:
+        values = ~values
+    enough = rows.size // _FIRST
+    first = values <= np.partition(values, enough)[enough]
+    return rows[first], rows[~first]
+
+
 def is_single(store: Store) -> bool:
     """Whether a table keeps exactly one row per group: one pick of one value, and no column beside them."""
-    (pick, *more) = store.table.picks
-    return (
-        not more
-        and pick.limit == 1
-        and len(pick.group) == store.width - 1
-        and store.table.types[pick.value] not in SYMBOLIC
-    )
+    if len(store.table.picks) != 1:
+        return False
+    (pick,) = store.table.picks
+    return pick.limit == 1 and len(pick.group) == store.width - 1 and store.table.types[pick.value] not in SYMBOLIC
 
 
 def _select_single(

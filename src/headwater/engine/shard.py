@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from headwater.engine.compaction import compact
 from headwater.engine.guard import Guard
-from headwater.engine.index import Matrix, clustered
+from headwater.engine.index import Matrix, packed_sort
 from headwater.engine.level import LevelRunner, Transaction
 from headwater.engine.selection import rows_with
 from headwater.engine.states import GONE
@@ -23,7 +23,7 @@ from headwater.engine.strand import Context, Runner
 from headwater.engine.values import Codes, Symbols
 from headwater.plan.model import Plan
 
-_CLUSTER_FROM = 1 << 12
+_BULK_FROM = 1 << 12
 BASE = -1  # the rule number of a row that the user inserted
 
 
@@ -154,8 +154,11 @@ class Shard:
             held = rows_with(store.index(key), np.ascontiguousarray(rows[:, list(key)]), store)[1]
             self._delete(transaction, store, np.setdiff1d(held, same[same >= 0]))
         store.admit([rows[:, column] for column in range(store.width)])
-        if store.size == 0 and rows.shape[0] > _CLUSTER_FROM and store.width:
-            rows = clustered(rows)
+        if store.size == 0 and rows.shape[0] > _BULK_FROM and store.width:
+            distinct = packed_sort(rows)
+            if distinct is not None:
+                store.append(distinct, BASE, transaction.tick, transaction.journal)
+                return
         store.reserve(rows.shape[0])
         proofs = np.zeros((rows.shape[0], 0), dtype=np.int32)
         store.merge(rows, proofs, BASE, transaction.tick, transaction.journal)
@@ -165,14 +168,21 @@ class Shard:
         for name in dict.fromkeys((*transaction.came, *transaction.went)):
             store = self.stores[name]
             changes[name] = Change(
-                store.data[transaction.came.get(name, _NO_ROWS)],
-                store.data[transaction.went.get(name, _NO_ROWS)],
+                _copied(store, transaction.came.get(name, _NO_ROWS)),
+                _copied(store, transaction.went.get(name, _NO_ROWS)),
             )
         return changes
 
     @property
     def nbytes(self) -> int:
         return sum(store.nbytes for store in self.stores.values())
+
+
+def _copied(store: Store, rows: Rows) -> Matrix:
+    """The columns of some rows, in ascending order of their numbers."""
+    if rows.size and int(rows[-1]) - int(rows[0]) + 1 == rows.size:
+        return store.data[rows[0] : rows[-1] + 1].copy()
+    return store.data[rows]
 
 
 def _last_per_key(rows: Codes, key: tuple[int, ...]) -> Codes:

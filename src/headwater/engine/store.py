@@ -28,6 +28,7 @@ _NARROW = np.iinfo(np.int32)
 _WIDE_TYPES = frozenset({Type.FLOAT, Type.TIMESTAMP, Type.DURATION})
 _FLOOR = 16
 _CHUNK = 1 << 16
+_GROWTH = 4  # room that is not used yet costs nothing, moving rows does
 
 
 class Use:
@@ -73,7 +74,8 @@ class Store:
         self.linked = 0
         self.bounds = Bounds(self.width)
         self.space: Space | None = None
-        self.heads: Rows = np.full(2 * _FLOOR, -1, dtype=np.int32)
+        self.identified = 0  # rows that the table of identities knows: all, or none of those loaded in bulk
+        self.heads: Rows = np.zeros(2 * _FLOOR, dtype=np.int32)
         self.indexes.clear()
 
     @property
@@ -82,8 +84,9 @@ class Store:
 
     @property
     def nbytes(self) -> int:
-        own = (self.data, self.stamp, self.rules, self.proof, self.following, self.before, self.first, self.heads)
-        return sum(int(array.nbytes) for array in own) + sum(index.nbytes for index in self.indexes.values())
+        rows = (self.data, self.stamp, self.rules, self.proof, self.following, self.before, self.first)
+        held = sum(int(array[: self.size].nbytes) for array in rows)  # the system gives no memory for room not yet used
+        return held + int(self.heads.nbytes) + sum(index.nbytes for index in self.indexes.values())
 
     def alive(self) -> Rows:
         """Numbers of the rows that are alive, oldest first."""
@@ -93,9 +96,7 @@ class Store:
 
     def _grow(self, capacity: int) -> None:
         self.data = _resized(self.data, capacity, self.size)
-        stamp = np.zeros(capacity, dtype=np.int32)
-        stamp[: self.size] = self.stamp[: self.size]
-        self.stamp = stamp
+        self.stamp = _resized(self.stamp, capacity, self.size)
         self.rules = _resized(self.rules, capacity, self.size)
         self.proof = _resized(self.proof, capacity, self.size)
 
@@ -116,7 +117,8 @@ class Store:
             self.bounds.low.min(initial=0) < _NARROW.min or self.bounds.high.max(initial=0) > _NARROW.max
         ):
             self.data = self.data.astype(np.int64)
-        if self.space is not None and not self.space.holds(self.bounds.low, self.bounds.high):
+        outgrown = self.space is not None and not self.space.holds(self.bounds.low, self.bounds.high)
+        if outgrown or (self.size == 0 and self.space is None):
             self.rehash()
 
     def rehash(self, more: int = 1) -> None:
@@ -124,7 +126,8 @@ class Store:
         total = self.size + more
         self.space = Space.around(self.bounds.low, self.bounds.high, total) if self.bounds.seen else None
         cells = self.space.cells if self.space is not None else hash_size(max(_FLOOR, total))
-        self.heads = np.full(cells, -1, dtype=np.int32)
+        self.heads = np.zeros(cells, dtype=np.int32)
+        self.identified = self.size
         rows = np.arange(self.size, dtype=np.int32)
         columns = np.arange(self.width, dtype=np.int64)
         scratch = np.empty(self.size, dtype=np.int32)
@@ -136,9 +139,27 @@ class Store:
     def reserve(self, more: int) -> None:
         """Make room at once for rows that are all expected to be new."""
         if self.size + more > self.capacity:
-            self._grow(self.size + more)
+            self._grow(max(self.size + more, _GROWTH * self.capacity if self.size else 0))
         if self.space is None and self.size + more > FULLEST * self.heads.size:
             self.rehash(more)
+
+    def identify(self) -> None:
+        """Make the table of identities know all rows; after a bulk load it is made when it is first needed."""
+        if self.identified < self.size:
+            self.rehash()
+
+    def append(self, rows: npt.NDArray[np.int64], rule: int, tick: int, journal: Journal) -> None:
+        """Add distinct rows to a store that is empty, without identifying them yet."""
+        assert self.size == 0
+        self.admit([rows[:, column] for column in range(self.width)])
+        journal.begin(self)
+        self._grow(max(_FLOOR, rows.shape[0]))
+        self.size = rows.shape[0]
+        self.data[: self.size] = rows
+        self.stamp[: self.size] = tick
+        self.rules[: self.size] = rule
+        everything = np.arange(self.size, dtype=np.int32)
+        journal.note(self, Entry(everything, np.zeros(self.size, dtype=np.int32), appended=True))
 
     def room(self) -> int:
         """How many rows may be stored before `expand` must be called."""
@@ -148,7 +169,7 @@ class Store:
 
     def expand(self) -> None:
         if self.size >= self.capacity:
-            self._grow(max(_FLOOR, self.capacity + self.capacity // (1 if self.capacity < _CHUNK else 2)))
+            self._grow(_GROWTH * max(_FLOOR, self.capacity))
         if self.space is None and self.size >= int(FULLEST * self.heads.size):
             self.rehash()
 
@@ -163,6 +184,7 @@ class Store:
 
     def find(self, keys: npt.NDArray[np.int64]) -> Rows:
         """The row with exactly these columns, alive or not, or -1."""
+        self.identify()
         cells = np.empty(keys.shape[0], dtype=np.int64)
         if self.size == 0:
             cells.fill(-1)
@@ -170,7 +192,7 @@ class Store:
             kernels.cells_direct(keys, self.space.base, self.space.extent, cells)
         else:
             kernels.cells_hash(keys, self.heads, self.data, np.arange(self.width, dtype=np.int64), cells)
-        return np.where(cells >= 0, self.heads[cells], np.int32(-1))
+        return np.where(cells >= 0, ~self.heads[cells], np.int32(-1))
 
     # Writing
 
@@ -183,16 +205,17 @@ class Store:
         journal: Journal,
     ) -> Rows:
         """Insert-or-find rows; the ones that came alive, each once. `admit` has been called for their columns."""
+        self.identify()
         writer = Writer(self, journal, min(candidates.shape[0], _CHUNK))
         at = 0
         while at < candidates.shape[0]:
             chunk = candidates[at : at + writer.room]
-            start, size, fresh, revived = kernels.merge_rows(
+            start, size, revived = kernels.merge_rows(
                 chunk, proofs[at : at + writer.room], rule, tick, self.data, self.stamp, self.rules, self.proof,
                 self.heads, *box_of(self.space), self.size, self.room(), *writer.buffers,
             )  # fmt: skip
             at += start
-            writer.took(size, fresh, revived)
+            writer.took(size, revived)
             if start < chunk.shape[0]:
                 self.expand()
         return writer.came()
@@ -324,18 +347,17 @@ class Writer:
         self.buffers: tuple[npt.NDArray[Any], ...] = (
             np.empty(room, dtype=np.int32),
             np.empty(room, dtype=np.int32),
-            np.empty(room, dtype=np.int32),
             np.empty(room, dtype=np.int16),
             np.empty((room, store.depth), dtype=np.int32),
         )
 
-    def took(self, size: int, fresh: int, revived: int) -> None:
-        store, (new, back, old_stamp, old_rule, old_proof) = self._store, self.buffers
-        store.size = size
-        if fresh:
-            rows = new[:fresh].copy()
-            self._journal.note(store, Entry(rows, np.zeros(fresh, dtype=np.int32), appended=True))
+    def took(self, size: int, revived: int) -> None:
+        store, (back, old_stamp, old_rule, old_proof) = self._store, self.buffers
+        if size > store.size:
+            rows = np.arange(store.size, size, dtype=np.int32)
+            self._journal.note(store, Entry(rows, np.zeros(rows.size, dtype=np.int32), appended=True))
             self._came.append(rows)
+            store.size = store.identified = size
         if revived:
             rows = back[:revived].copy()
             stamps = old_stamp[:revived].copy()

@@ -19,7 +19,8 @@ from headwater.engine.expressions import Expressions
 from headwater.engine.fused import fuse
 from headwater.engine.states import EVER
 from headwater.engine.store import Rows, Store
-from headwater.engine.values import Symbols, encode, float_codes
+from headwater.engine.values import Symbols, encode
+from headwater.language.tree import Variable
 from headwater.plan.model import Absent, FlatRule, Join, Let, Pattern, Reads, Source, Strand, Test, Var
 
 _BUFFER = 1 << 17
@@ -134,8 +135,9 @@ class Runner:
     """One strand, ready to run. `exact` are the atoms of which it finds every match, not just one."""
 
     def __init__(
-        self, strand: Strand, rule: FlatRule, context: Context, start_types: Sequence[Type] | None = None
+        self, strand: Strand, rule: FlatRule, context: Context, columns: tuple[int, ...] | None = None
     ) -> None:
+        """`columns` are the head columns that the keys of a pull hold."""
         self.rule = rule
         self.fused = fuse(strand, rule, context.stores, context.symbols)
         self._strand = strand
@@ -143,16 +145,19 @@ class Runner:
         self._expressions = Expressions(rule.types, context.symbols)
         kinds = context.stores[rule.table].table.types
         self._head = [_encoded(source, kind, context.symbols) for source, kind in zip(rule.head, kinds, strict=True)]
-        self._widened = {
-            source.name
-            for source, kind in zip(rule.head, kinds, strict=True)
-            if isinstance(source, Var) and kind is Type.FLOAT and rule.types[source.name] is Type.INT
+        self._cast = {
+            at: kind
+            for at, (source, kind) in enumerate(zip(rule.head, kinds, strict=True))
+            if isinstance(source, Var) and rule.types[source.name] is not kind
         }
         loose = {step.atom for step in strand.steps if isinstance(step, Join) and step.any}
         self.exact = [atom for atom in range(len(rule.atoms)) if atom not in loose]
+        self._recheck = [(at, column) for at, column in enumerate(columns or ()) if column in self._cast]
         self._checks: list[tuple[int, int]] = []
         if strand.start is not None:
-            types = start_types or context.stores[strand.start.table].table.types
+            types = context.stores[strand.start.table].table.types
+            if columns is not None:
+                types = tuple(types[column] for column in columns)
             for column, source in strand.start.key:
                 code = _encoded(source, types[column], context.symbols)
                 assert isinstance(code, int), "a strand starts with no variable known"
@@ -208,7 +213,16 @@ class Runner:
         for at in range(0, wanted.size, _BUFFER):
             origin = wanted[at : at + _BUFFER]
             columns: dict[str, Column] = {name: keys[origin, column] for column, name in start.binds}
-            yield from self._flow(Batch(origin.size, columns, origin=origin), 0, EVER, done)
+            for batch in self._flow(Batch(origin.size, columns, origin=origin), 0, EVER, done):
+                if not self._recheck:
+                    yield batch
+                    continue
+                head = self.head_columns(batch)
+                same = np.ones(batch.size, dtype=np.bool_)
+                for place, column in self._recheck:
+                    same &= head[column] == keys[batch.origin, place]
+                if same.any():
+                    yield batch.take(same)
 
     def from_nothing(self) -> Iterator[Batch]:
         yield from self._flow(Batch(1), 0, EVER, None)
@@ -269,11 +283,12 @@ class Runner:
     def head_columns(self, batch: Batch) -> Sequence[Column]:
         """The head's columns for these bindings."""
         columns: list[Column] = []
-        for source in self._head:
+        for at, source in enumerate(self._head):
             if not isinstance(source, str):
                 columns.append(np.full(batch.size, source, dtype=np.int64))
-            elif source in self._widened:
-                columns.append(float_codes(batch.columns[source].astype(np.float64)))
+            elif at in self._cast:
+                value = self._expressions.value(Variable(source), batch)
+                columns.append(self._expressions.cast(value, self._cast[at]).codes)
             else:
                 columns.append(batch.columns[source])
         return columns

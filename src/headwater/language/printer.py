@@ -54,6 +54,14 @@ def print_tree(tree: Tree) -> str:
     return "".join(f"{print_statement(statement)}\n" for statement in tree.statements)
 
 
+def as_written(statement: Statement) -> str:
+    """A statement's own text, quotes and all; printed, if it is a declaration or was not read from a text."""
+    span = statement.span
+    if span is None or isinstance(statement, Declaration):
+        return print_statement(statement)
+    return f"{span.source.text[span.start : span.end]}."
+
+
 def print_statement(statement: Statement) -> str:
     match statement:
         case Rule():

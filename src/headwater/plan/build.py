@@ -92,5 +92,5 @@ def _flatten(number: int, one: Draft, drafts: Drafts) -> FlatRule:
         forbid=strands.forbid(one, number),
         allow=strands.allow(one, number),
         spontaneous=strands.spontaneous(one, number),
-        pulls=tuple(strands.pull(one, number, columns) for columns in dict.fromkeys(wanted)),
+        pulls=tuple(strands.pull(one, number, columns, table.types) for columns in dict.fromkeys(wanted)),
     )

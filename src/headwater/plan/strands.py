@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
+from headwater.core.types import Type
 from headwater.language.tree import (
     Assign,
     Atom,
@@ -226,14 +227,17 @@ def spontaneous(draft: Draft, rule: int) -> Strand | None:
     return _finish(draft, rule, None, None, _Goals(draft, set(), {}))
 
 
-def pull(draft: Draft, rule: int, columns: tuple[int, ...]) -> Pull:
-    """From values of some head columns to derivations of such rows. The start's columns count within `columns`."""
-    start = _head_pattern(draft, columns)
+def pull(draft: Draft, rule: int, columns: tuple[int, ...], types: tuple[Type, ...]) -> Pull:
+    """From values of some head columns to derivations of such rows. The start's columns count within `columns`.
+
+    A column that holds its variable's value under another type (an int in a float column) binds nothing.
+    """
+    start = _head_pattern(draft, columns, types)
     goals = _Goals(draft, {name for _, name in start.binds}, _everything(draft))
     return Pull(columns, _finish(draft, rule, start, None, goals))
 
 
-def _head_pattern(draft: Draft, columns: tuple[int, ...]) -> Pattern:
+def _head_pattern(draft: Draft, columns: tuple[int, ...], types: tuple[Type, ...]) -> Pattern:
     key: list[tuple[int, Source]] = []
     first: dict[str, int] = {}
     equal: list[tuple[int, int]] = []
@@ -241,6 +245,8 @@ def _head_pattern(draft: Draft, columns: tuple[int, ...]) -> Pattern:
         source = draft.head[column]
         if not isinstance(source, Var):
             key.append((at, source))
+        elif draft.types[source.name] is not types[column]:
+            continue
         elif source.name in first:
             equal.append((first[source.name], at))
         else:

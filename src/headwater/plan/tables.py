@@ -9,7 +9,7 @@ which keeps the largest N per group and K.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from headwater.core.types import Type
@@ -20,6 +20,7 @@ from headwater.program.types import Types
 
 PICKS = {"min": Best.MIN, "mmin": Best.MIN, "max": Best.MAX, "mmax": Best.MAX, "top": Best.MIN}
 SUMS_OF_LARGEST = frozenset({"mcount", "msum"})
+MEASURES = {"mcount": "sum", "msum": "sum", "mmin": "min", "mmax": "max"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +49,11 @@ def known(kind: Type | None) -> Type:
 
 
 def draft(program: Program, types: Types) -> Drafts:
+    """Tables and drafts of all rules that can fire; one that reads a relation without any rows yet has none."""
     drafts = Drafts({}, [], [], {})
     rules_of: dict[str, list[int]] = {}
-    for number, rule in enumerate(program.rules):
-        rules_of.setdefault(rule.head.relation, []).append(number)
+    for number in _can_fire(program, types):
+        rules_of.setdefault(program.rules[number].head.relation, []).append(number)
     for relation in program.relations:
         columns = tuple(column.name for column in relation.columns)
         kinds = tuple(known(kind) for kind in types.columns[relation.name])
@@ -68,6 +70,32 @@ def draft(program: Program, types: Types) -> Drafts:
         else:
             _draft_aggregate(drafts, program, types, relation, numbers, positions)
     return drafts
+
+
+def _can_fire(program: Program, types: Types) -> list[int]:
+    """Rules all of whose positive atoms may have rows, in order.
+
+    A base relation with a column of unknown type has had no rows yet; when it gets some, the plan is made anew.
+    """
+    waiting: dict[str, list[int]] = {}
+    missing: list[int] = []
+    for number, rule in enumerate(program.rules):
+        atoms = {goal.relation for goal in rule.body if isinstance(goal, Atom)}
+        missing.append(len(atoms))
+        for name in atoms:
+            waiting.setdefault(name, []).append(number)
+    pending = [one.name for one in program.relations if not one.derived and None not in types.columns[one.name]]
+    pending += [program.rules[number].head.relation for number, count in enumerate(missing) if not count]
+    seen: set[str] = set()
+    while pending:
+        name = pending.pop()
+        if name not in seen:
+            seen.add(name)
+            for number in waiting.get(name, ()):
+                missing[number] -= 1
+                if not missing[number]:
+                    pending.append(program.rules[number].head.relation)
+    return [number for number, count in enumerate(missing) if not count]
 
 
 def aggregate_positions(rule: Rule) -> Iterator[int]:
@@ -101,7 +129,8 @@ def _draft_aggregate(
     for number in numbers:
         rule, kinds = program.rules[number], _known_types(types, number)
         if functions & SUMS_OF_LARGEST and next(aggregate_positions(rule), None) is not None:
-            bag = _largest_bag(drafts, relation, rule, number, kinds, group, positions[0])
+            key = _key_type([(program.rules[one], _known_types(types, one)) for one in numbers], positions[0])
+            bag = _largest_bag(drafts, relation, rule, number, kinds, group, positions[0], key)
             if bag not in contributions:
                 contributions.append(bag)
         else:
@@ -110,7 +139,7 @@ def _draft_aggregate(
         for at, value in zip(positions, bag.values, strict=True):
             arg = rule.head.args[at]
             if isinstance(arg, Aggregate):
-                function = "sum" if arg.function in SUMS_OF_LARGEST else arg.function
+                function = MEASURES.get(arg.function, arg.function)
                 result = drafts.tables[relation.name].types[at]
                 measures[at] = Measure(function, result, drafts.tables[bag.table].types[value])
     drafts.aggregations.append(
@@ -150,8 +179,27 @@ def _kind(source: Source, kinds: dict[str, Type]) -> Type:
     return kinds[source.name] if isinstance(source, Var) else source.type
 
 
+def _key_type(rules: Iterable[tuple[Rule, dict[str, Type]]], at: int) -> Type:
+    """A type that holds the K of every `msum<(K, N)>` of a head: where the rules differ, any value by its symbol."""
+    found: set[Type] = set()
+    for rule, kinds in rules:
+        shape = rule.head.args[at]
+        if isinstance(shape, Aggregate):
+            found.add(_kind(_source(shape.args[0]), kinds))
+    if len(found) == 1:
+        return next(iter(found))
+    return Type.FLOAT if found == {Type.INT, Type.FLOAT} else Type.STRING
+
+
 def _largest_bag(
-    drafts: Drafts, relation: Relation, rule: Rule, number: int, kinds: dict[str, Type], group: tuple[int, ...], at: int
+    drafts: Drafts,
+    relation: Relation,
+    rule: Rule,
+    number: int,
+    kinds: dict[str, Type],
+    group: tuple[int, ...],
+    at: int,
+    key: Type,
 ) -> Contribution:
     name = f"{relation.name}'largest"
     shape = rule.head.args[at]
@@ -160,7 +208,7 @@ def _largest_bag(
     if name not in drafts.tables:
         table = drafts.tables[relation.name]
         types = [table.types[column] for column in group]
-        types += [_kind(sources[-2], kinds), table.types[at]]
+        types += [key, table.types[at]]
         keys = tuple(range(len(sources) - 1))
         _bag(drafts, relation, name, sources, types, (Pick(keys, len(sources) - 1, Best.MAX),))
     drafts.rules.append(Draft(number, name, tuple(sources), rule.body, kinds))

@@ -3,7 +3,7 @@
 Negation inside a cycle is an error (HW501). So are count, sum and avg (HW502), unless stages or a linear sum
 justify them (`headwater.program.stages`), and values of monotone aggregates that do not flow monotonically
 (HW504, see `headwater.program.monotone`). All rules for one relation must agree on what they aggregate (HW503),
-and a recursive relation aggregates one column (HW505).
+and a recursive relation aggregates one column (HW505). `top`, `mcount` and `msum` stand alone in a head (HW507).
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from headwater.program.stages import is_linear_sum, stage_columns
 from headwater.program.strata import wavers
 from headwater.program.terms import body_atoms
 
+_STAND_ALONE = frozenset({"top", "mcount", "msum"})
+
 
 def strata_problems(program: Program) -> Iterator[Diagnostic]:
+    yield from _alone(program)
     yield from _pooling(program)
     for cycle in cycles(program):
         yield from _negations(cycle)
@@ -80,6 +83,20 @@ def _wavering(rule: Rule, cycle: Cycle) -> Diagnostic:
         note=f"the cycle is {path}, made by {rules}",
         hint=hint,
     )
+
+
+def _alone(program: Program) -> Iterator[Diagnostic]:
+    """`top` gives several rows per group, and `mcount` and `msum` keep values of their own: each stands alone."""
+    for rule in program.rules:
+        shapes = [arg for arg in rule.head.args if isinstance(arg, Aggregate)]
+        single = next((one for one in shapes if one.function in _STAND_ALONE), None)
+        if single is not None and len(shapes) > 1:
+            yield Diagnostic(
+                "HW507",
+                f"`{single.function}` stands beside another aggregate in the head of `{rule.head.relation}`",
+                single.span or rule.span,
+                hint=f"derive `{single.function}` in a relation of its own and join the two by their group",
+            )
 
 
 def _pooling(program: Program) -> Iterator[Diagnostic]:

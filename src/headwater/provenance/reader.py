@@ -139,8 +139,7 @@ class Reader:
                 continue
             text = print_rule(self._shard.plan.program_rules[flat.origin])
             pull = next((one for one in flat.pulls if len(one.columns) == key.shape[1]), flat.pulls[0])
-            types = self._shard.stores[table].table.types
-            runner = Runner(pull.strand, flat, self._shard.context, [types[column] for column in pull.columns])
+            runner = Runner(pull.strand, flat, self._shard.context, pull.columns)
             at, batch = runner.trace(key[:, list(pull.columns)], _TRACED)
             if at is None:
                 found.append(self._other_value(runner, batch, key, text))
