@@ -11,24 +11,26 @@ thread at a time.
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from headwater import pipeline
 from headwater.core.diagnostics import Diagnostic
-from headwater.core.errors import CheckProblem, DataError, StateError
+from headwater.core.errors import CheckProblem, DataError, ProgramError, StateError
+from headwater.core.interruption import held_back
 from headwater.core.types import Type
 from headwater.engine.columns import to_arrow, to_values
+from headwater.engine.fitting import fit, shown
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.engine.index import Matrix
-from headwater.engine.intake import Intake, Rejected, encode_rows, fit, guess_type, take_in
+from headwater.engine.intake import Header, Intake, Rejected, encode_rows, guess_types, reject_untyped, take_in
 from headwater.engine.shard import BASE, Change, Shard
 from headwater.engine.snapshot import Snapshot, pack
 from headwater.engine.states import GONE
@@ -44,6 +46,7 @@ from headwater.provenance.proof import Proof
 from headwater.provenance.reader import Reader, WhyNot
 
 MODES = ("witness", "none")
+Known: TypeAlias = dict[str, tuple[Type | None, ...]]  # types of undeclared base relations, as the data showed them
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,10 @@ class Database:
     def __init__(
         self, program: CompiledProgram, provenance: str = "witness", *, guard: Guard | int | None = DEFAULT_GUARD
     ) -> None:
+        if not isinstance(program, CompiledProgram):
+            raise TypeError(
+                f"Database takes a compiled program, not {type(program).__name__}; write Database(compile(text))"
+            )
         if provenance not in MODES:
             raise ValueError(f"there is no provenance mode {provenance!r}; the modes are {', '.join(MODES)}")
         if not isinstance(guard, Guard):
@@ -100,11 +107,13 @@ class Database:
         _refuse_time(self._model)
         self._guard = guard
         self._symbols = Symbols()
-        self._known: dict[str, tuple[Type | None, ...]] = {}
+        self._known: Known = {}
+        self._columns: dict[str, tuple[str, ...]] = {}  # of undeclared relations, as the data calls them
         self._keys = {one.name: one.key for one in self._model.relations if one.key is not None}
         self._settled = _all_known(self._model, self._known)
         self._shard = self._new_shard(self._known)
-        self._shard.start()
+        with held_back():
+            self._shard.start()
 
     # Changing
 
@@ -120,28 +129,38 @@ class Database:
 
         Rows may be tuples, dicts, a pandas or polars frame or an Arrow table. If a row does not fit its
         relation, nothing is applied and DataError tells which; with `strict=False` such rows are set aside in
-        `changes.rejected` and the rest is applied. `cancelled` is asked once a round.
+        `changes.rejected` and the rest is applied. `cancelled` is asked once a round; where it says yes, and after
+        Ctrl-C, nothing is applied and KeyboardInterrupt is raised.
         """
-        inserts = self._take(insert or {})
-        deletes = self._take(delete or {})
-        shard = self._typed(inserts, deletes)
-        rejected: list[Rejected] = []
-        codes_in = self._encode(inserts, shard.plan, rejected)
-        codes_out = self._encode(deletes, shard.plan, rejected)
-        if rejected and strict:
-            raise DataError(_rejection(rejected))
-        changes = shard.apply(codes_in, codes_out, cancelled)
-        self._shard = shard
+        with held_back() as interruption:
+            inserts = self._take(insert)
+            deletes = self._take(delete)
+            known = self._learnt(inserts)
+            shard = self._shard if known == self._known else self._retyped(known)
+            rejected: list[Rejected] = []
+            codes_in = self._encode(inserts, shard.plan, known, rejected)
+            codes_out = self._encode(deletes, shard.plan, known, rejected)
+            if rejected and strict:
+                raise DataError(_rejection(rejected))
+            changes = shard.apply(codes_in, codes_out, lambda: interruption.noted or cancelled())
+            if shard is not self._shard:
+                self._shard, self._known = shard, known
+                self._settled = _all_known(self._model, known)
+            self._columns.update(
+                (name, intake.names) for name, intake in inserts.items() if intake.names and name in codes_in
+            )
         return self._changes(changes, tuple(rejected))
 
     def without(self, facts: Mapping[str, Any]) -> Changes:
         """What would change if these rows were deleted; nothing is changed."""
         rejected: list[Rejected] = []
         taken = self._take(facts)
-        codes = self._encode(taken, self._shard.plan, rejected)
+        codes = self._encode(taken, self._shard.plan, self._known, rejected)
         if rejected:
             raise DataError(_rejection(rejected))
-        return self._changes(self._shard.without(codes), ())
+        with held_back():
+            changes = self._shard.without(codes)
+        return self._changes(changes, ())
 
     # Reading
 
@@ -152,7 +171,7 @@ class Database:
 
     def table(self, relation: str) -> pa.Table:
         """The rows of a relation or view, as an Arrow table."""
-        return _arrow(self._table(relation), self._visible(relation), self._symbols)
+        return self._arrow(self._table(relation), self._visible(relation))
 
     def count(self, relation: str) -> int:
         return int(self._visible(relation).shape[0])
@@ -161,25 +180,28 @@ class Database:
 
     def why(self, relation: str, row: tuple[Any, ...]) -> Proof:
         """Why a row is there: its proof down to base facts."""
-        codes = self._row(relation, row)
+        row, codes = self._row(relation, row, find_code)
         store = self._shard.stores[relation]
         found = int(store.find(codes)[0])
         if found < 0 or store.stamp[found] <= GONE:
-            raise DataError(f"{relation}{tuple(row)!r} is not there; ask why_not({relation!r}, {tuple(row)!r})")
-        return Reader(self._shard).proof(relation, found)
+            raise DataError(f"{relation}{row!r} is not there; ask why_not({relation!r}, {row!r})")
+        with held_back():
+            return Reader(self._shard).proof(relation, found)
 
     def why_not(self, relation: str, row: tuple[Any, ...]) -> WhyNot:
         """Why a row is not there: the rules that could have derived it, and where each of them fails."""
-        codes = self._row(relation, row, learn=True)
+        row, codes = self._row(relation, row, encode)
         store = self._shard.stores[relation]
         found = int(store.find(codes)[0])
         if found >= 0 and store.stamp[found] > GONE:
-            raise DataError(f"{relation}{tuple(row)!r} is there; ask why({relation!r}, {tuple(row)!r})")
+            raise DataError(f"{relation}{row!r} is there; ask why({relation!r}, {row!r})")
         if store.table.base:
-            return WhyNot(relation, tuple(row), [], "no such base row was inserted")
-        attempts = Reader(self._shard).attempts(relation, codes)
-        note = None if attempts else "no rule derives exactly this row; its aggregate has another value, or no group"
-        return WhyNot(relation, tuple(row), attempts, note)
+            return WhyNot(relation, row, [], "no such base row was inserted")
+        with held_back():
+            attempts = Reader(self._shard).attempts(relation, codes)
+            instead = tuple(Reader(self._shard).standing(relation, codes))
+        note = None if attempts or instead else "its group has no bindings: no rule's body holds for it"
+        return WhyNot(relation, row, attempts, note, instead)
 
     @property
     def nbytes(self) -> int:
@@ -191,13 +213,17 @@ class Database:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the database to one file, atomically: a save that is cut off leaves the old file as it was."""
         about = {
-            "program": self.program.explain("parsed"),
+            "program": self.program.text,
             "disabled": list(self.program.disabled),
             "provenance": self.provenance,
             "guard": [self._guard.rows, self._guard.rounds],
             "known": {name: [kind and kind.value for kind in kinds] for name, kinds in self._known.items()},
+            "columns": self._columns,
         }
-        _replace_file(Path(path), pack(self._shard, about))
+        try:
+            _replace_file(Path(path).resolve(), pack(self._shard, about))
+        except OSError as problem:
+            raise StateError(f"cannot write {path}: {problem.strerror or problem}") from problem
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Database:
@@ -205,13 +231,19 @@ class Database:
         try:
             snapshot = Snapshot(Path(path).read_bytes(), Path(path))
         except OSError as problem:
-            raise StateError(f"cannot read {path}: {problem.strerror}") from problem
+            raise StateError(f"cannot read {path}: {problem.strerror or problem}") from problem
         about = snapshot.about
-        program = pipeline.compile(about["program"], name=f"{path} (saved program)", disabled=about["disabled"])
+        try:
+            program = pipeline.compile(about["program"], name=f"{path} (saved program)", disabled=about["disabled"])
+        except ProgramError as problem:
+            raise StateError(
+                f"the program saved in {path} does not compile here; register the functions it calls first\n{problem}"
+            ) from problem
         rows, rounds = about["guard"]
         self = cls(program, about["provenance"], guard=Guard(rows, rounds))
         self._symbols = Symbols(snapshot.symbols)
         self._known = {name: tuple(kind and Type(kind) for kind in kinds) for name, kinds in about["known"].items()}
+        self._columns = {name: tuple(columns) for name, columns in about["columns"].items()}
         self._settled = _all_known(self._model, self._known)
         self._shard = self._new_shard(self._known)
         snapshot.fill(self._shard)
@@ -219,7 +251,7 @@ class Database:
 
     # Inside
 
-    def _new_shard(self, known: Mapping[str, tuple[Type | None, ...]]) -> Shard:
+    def _new_shard(self, known: Known) -> Shard:
         plan = build(self._model, infer(self._model, known))
         return Shard(plan, self._symbols, self._keys, self._guard)
 
@@ -244,38 +276,38 @@ class Database:
             raise DataError(f"`{name}` is derived by rules; change the base relations it follows from")
         return self._shard.stores[name].table
 
-    def _take(self, rows: Mapping[str, Any]) -> dict[str, Intake]:
-        return {name: take_in(name, self._base(name).columns, given) for name, given in rows.items()}
+    def _take(self, rows: Mapping[str, Any] | None) -> dict[str, Intake]:
+        if rows is not None and not isinstance(rows, Mapping):
+            raise DataError(f"rows come by relation, {{'name': rows}}, not as {type(rows).__name__}")
+        return {name: take_in(self._header(self._base(name)), given) for name, given in (rows or {}).items()}
 
-    def _typed(self, *batches: Mapping[str, Intake]) -> Shard:
-        """The shard to apply these batches to: a new one if they show types that were not known before."""
+    def _header(self, table: Table) -> Header:
+        learnt = self._columns.get(table.name)
+        return Header(table.name, learnt or table.columns, bool(learnt) or self._model.relation(table.name).declared)
+
+    def _learnt(self, inserts: Mapping[str, Intake]) -> Known:
+        """The types that are known once these rows are in."""
         if self._settled:
-            return self._shard
+            return self._known
         known = dict(self._known)
         types = infer(self._model, known).columns
-        for batch in batches:
-            for name, intake in batch.items():
-                if None in types[name] and intake.size:
-                    have = known.get(name, types[name])
-                    known[name] = tuple(
-                        kind if kind is not None else guess_type(column)
-                        for kind, column in zip(have, intake.columns, strict=True)
-                    )
-        if known == self._known:
-            return self._shard
+        for name, intake in inserts.items():
+            if None in types[name]:
+                found = guess_types(intake)
+                if None not in found:
+                    known[name] = tuple(have or new for have, new in zip(types[name], found, strict=True))
+        return known
+
+    def _retyped(self, known: Known) -> Shard:
+        """A shard with these types that holds the rows there are."""
         shard = self._new_shard(known)
         shard.start()
-        same = all(
-            store.table.types == self._shard.stores[name].table.types or not store.table.base
-            for name, store in shard.stores.items()
-            if self._shard.stores[name].count
-        )
+        held = [store for store in self._shard.stores.values() if store.table.base and store.count]
+        same = all(shard.stores[store.name].table.types == store.table.types for store in held)
         assert same, "a base table with rows has known types"
         rows = {name: codes for name, codes in self._base_rows().items() if codes.shape[0]}
         if rows:
             shard.apply(rows, {})
-        self._known = known
-        self._settled = _all_known(self._model, known)
         return shard
 
     def _base_rows(self) -> dict[str, Codes]:
@@ -286,12 +318,19 @@ class Database:
                 out[name] = store.data[rows[store.rules[rows] == BASE]].astype(np.int64)
         return out
 
-    def _encode(self, batches: Mapping[str, Intake], plan: Plan, rejected: list[Rejected]) -> dict[str, Codes]:
+    def _encode(
+        self, batches: Mapping[str, Intake], plan: Plan, known: Known, rejected: list[Rejected]
+    ) -> dict[str, Codes]:
         tables = {table.name: table for table in plan.tables}
+        types = {} if self._settled else infer(self._model, known).columns
         out: dict[str, Codes] = {}
         for name, intake in batches.items():
             table = tables[name]
-            out[name] = encode_rows(name, table.columns, table.types, intake, self._symbols)
+            columns = intake.names or self._header(table).names
+            if None in types.get(name, ()):  # it never had a row, and these rows do not say which types it has
+                reject_untyped(name, columns, intake)
+            else:
+                out[name] = encode_rows(name, columns, table.types, intake, self._symbols)
             rejected.extend(intake.rejected)
         return out
 
@@ -317,29 +356,38 @@ class Database:
             nothing: Matrix = np.zeros((0, len(table.types)), dtype=np.int64)
             inserted = nothing if change is None else self._asked(name, change.inserted)
             deleted = nothing if change is None else self._asked(name, change.deleted)
-            return RelationChange(_arrow(table, inserted, self._symbols), _arrow(table, deleted, self._symbols))
+            return RelationChange(self._arrow(table, inserted), self._arrow(table, deleted))
 
         return Changes(self.program.outputs, change_of, rejected)
 
-    def _row(self, relation: str, row: tuple[Any, ...], *, learn: bool = False) -> Codes:
-        """The codes of one row a user asks about; unseen symbols become -1, or are learnt so that rules see them."""
+    def _arrow(self, table: Table, codes: Matrix) -> pa.Table:
+        arrays = [to_arrow(codes[:, at], kind, self._symbols) for at, kind in enumerate(table.types)]
+        if not arrays:
+            return pa.table({"": pa.nulls(codes.shape[0])}).select([])
+        return pa.Table.from_arrays(arrays, names=list(self._columns.get(table.name, table.columns)))
+
+    def _row(
+        self, relation: str, row: Any, code_of: Callable[[Any, Type, Symbols], int]
+    ) -> tuple[tuple[Any, ...], Codes]:
+        """One row a user asks about, as a tuple and as codes."""
         table = self._table(relation)
-        if len(row) != len(table.types):
-            raise DataError(f"`{relation}` has {len(table.types)} columns ({', '.join(table.columns)}), not {len(row)}")
-        code_of = encode if learn else find_code
+        taken = take_in(Header(relation, self._columns.get(relation, table.columns), True), [row])
+        if taken.rejected:
+            raise DataError(f"`{relation}`: {taken.rejected[0].reason}: {shown(row)}")
+        values = tuple(column[0] for column in taken.columns)
         try:
-            values = [
-                code_of(fit(value, kind), kind, self._symbols) for value, kind in zip(row, table.types, strict=True)
+            codes = [
+                code_of(fit(one, kind), kind, self._symbols) for one, kind in zip(values, table.types, strict=True)
             ]
         except ValueError as problem:
-            raise DataError(f"{relation}{row!r}: {problem}") from None
-        return np.array([values], dtype=np.int64).reshape(1, len(values))
+            raise DataError(f"{relation}{values!r}: {problem}") from None
+        return values, np.array([codes], dtype=np.int64).reshape(1, len(codes))
 
 
 def _replace_file(path: Path, blocks: Iterator[bytes]) -> None:
     """Write a file beside its place and move it there when it is whole on disk."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
     try:
         with os.fdopen(handle, "wb") as out:
             out.writelines(blocks)
@@ -408,13 +456,6 @@ def _matches(query: Query, codes: Matrix, types: tuple[Type, ...], symbols: Symb
         elif isinstance(arg, Variable):
             keep &= codes[:, column] == codes[:, first.setdefault(arg.name, column)]
     return keep
-
-
-def _arrow(table: Table, codes: Matrix, symbols: Symbols) -> pa.Table:
-    arrays = [to_arrow(codes[:, at], kind, symbols) for at, kind in enumerate(table.types)]
-    if not arrays:
-        return pa.table({"": pa.nulls(codes.shape[0])}).select([])
-    return pa.Table.from_arrays(arrays, names=list(table.columns))
 
 
 def _tuples(table: Table, codes: Matrix, symbols: Symbols) -> Iterator[tuple[Any, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,11 @@ import pyarrow as pa
 
 from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
-from headwater.engine.values import SYMBOLIC, Codes, Symbols, code_floats, decode, encode, float_codes
+from headwater.engine.fitting import MOMENTS, fit
+from headwater.engine.values import Codes, Symbols, code_floats, decode, encode, float_codes
+
+Column: TypeAlias = "pa.ChunkedArray | pa.Array | list[Any]"
+_TEXT = (Type.STRING, Type.ADDRESS)
 
 ARROW = {
     Type.INT: pa.int64(),
@@ -72,25 +76,107 @@ def string_codes(column: pa.Array | pa.ChunkedArray, symbols: Symbols) -> Codes:
     return numbers[places] if len(words) else np.zeros(len(column), dtype=np.int64)
 
 
+def column_codes(column: Column, kind: Type, symbols: Symbols) -> tuple[Codes, list[tuple[int, str]]]:
+    """Codes of a column of a user's values, and where one does not fit (its code means nothing), with the reason."""
+    codes = _whole_column(column, kind, symbols)
+    return _one_by_one(column, kind, symbols) if codes is None else (codes, [])
+
+
+def plain(value: Any) -> Any:
+    """The Python value of what may be an Arrow scalar."""
+    if not isinstance(value, pa.Scalar):
+        return value
+    try:
+        return value.as_py()
+    except (OverflowError, ValueError):  # a moment that Python has no value for
+        return str(value.cast(pa.int64()))
+
+
+def _whole_column(column: Column, kind: Type, symbols: Symbols) -> Codes | None:
+    """A whole column at once, or None where values must be looked at one by one."""
+    if isinstance(column, list):
+        return _list_column(column, kind, symbols)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if column.null_count:
+        return None
+    try:
+        return _arrow_column(column, kind, symbols)
+    except pa.ArrowInvalid:  # some value does not fit
+        return None
+
+
+def _arrow_column(column: pa.ChunkedArray | pa.Array, kind: Type, symbols: Symbols) -> Codes | None:
+    given = column.type
+    if kind in _TEXT:
+        text = pa.types.is_string(given) or pa.types.is_large_string(given) or pa.types.is_string_view(given)
+        return string_codes(column.cast(pa.string()), symbols) if text else None
+    if kind is Type.FLOAT and (pa.types.is_floating(given) or pa.types.is_integer(given)):
+        return float_codes(column.cast(pa.float64()).to_numpy())
+    if kind is Type.INT and pa.types.is_integer(given):
+        return column.cast(pa.int64()).to_numpy()
+    if kind is Type.BOOL and pa.types.is_boolean(given):
+        return (
+            column.to_numpy(zero_copy_only=False).astype(np.int64)
+            if isinstance(column, pa.Array)
+            else column.to_numpy().astype(np.int64)
+        )
+    if kind is Type.TIMESTAMP and pa.types.is_timestamp(given):
+        codes = _microseconds(column, kind)
+        return codes if not codes.size or (int(codes.min()) in MOMENTS and int(codes.max()) in MOMENTS) else None
+    if kind is Type.DURATION and pa.types.is_duration(given):
+        return _microseconds(column, kind)
+    return None
+
+
+def _microseconds(column: pa.ChunkedArray | pa.Array, kind: Type) -> Codes:
+    finer = column.type.unit == "ns"  # is cut; what is coarser may be too large
+    return column.cast(ARROW[kind], safe=not finer).cast(pa.int64()).to_numpy()
+
+
+def _list_column(column: list[Any], kind: Type, symbols: Symbols) -> Codes | None:
+    if kind is Type.INT and all(type(value) is int for value in column):
+        try:
+            return np.array(column, dtype=np.int64)
+        except OverflowError:
+            return None
+    if kind is Type.FLOAT and all(type(value) is float for value in column):
+        return float_codes(np.array(column, dtype=np.float64))
+    if kind in _TEXT and all(type(value) is str for value in column):
+        try:
+            return string_codes(pa.array(column, type=pa.string()), symbols)
+        except UnicodeEncodeError:
+            return None
+    return None
+
+
+def _one_by_one(column: Column, kind: Type, symbols: Symbols) -> tuple[Codes, list[tuple[int, str]]]:
+    codes = np.zeros(len(column), dtype=np.int64)
+    problems: list[tuple[int, str]] = []
+    for at, value in enumerate(column):
+        try:
+            codes[at] = encode(fit(plain(value), kind), kind, symbols)
+        except ValueError as problem:
+            problems.append((at, str(problem)))
+    return codes, problems
+
+
 def from_arrow_values(
-    answer: pa.Array, kind: Type, symbols: Symbols, function: str
+    answer: Any, kind: Type, symbols: Symbols, function: str
 ) -> tuple[Codes, npt.NDArray[np.bool_] | None]:
     """Codes of what a user's function returned, and where it has a value."""
-    array = answer.combine_chunks() if isinstance(answer, pa.ChunkedArray) else pa.array(answer)
-    good = None if array.null_count == 0 else ~array.is_null().to_numpy(zero_copy_only=False)
     try:
-        if kind is Type.LIST:
-            codes = np.array([encode(tuple(v or ()), kind, symbols) for v in array.to_pylist()], dtype=np.int64)
-        elif kind in SYMBOLIC:
-            codes = string_codes(array.cast(pa.string()).fill_null(""), symbols)
-        elif kind is Type.FLOAT:
-            codes = float_codes(array.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False))
-        elif kind is Type.BOOL:
-            codes = array.fill_null(False).to_numpy(zero_copy_only=False).astype(np.int64)
-        else:
-            codes = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    except pa.ArrowInvalid as problem:
-        raise EvaluationError(
-            f"the function `{function}` did not return values of type {kind.value}: {problem}"
-        ) from problem
+        array = answer if isinstance(answer, pa.Array | pa.ChunkedArray) else pa.array(answer)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as problem:
+        raise EvaluationError(f"the function `{function}` did not return an Arrow array: {problem}") from problem
+    if pa.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
+    good = None if array.null_count == 0 else ~array.is_null().to_numpy(zero_copy_only=False)
+    found, problems = column_codes(array if good is None else array.drop_null(), kind, symbols)
+    if problems:
+        raise EvaluationError(f"the function `{function}` did not return values of type {kind.value}: {problems[0][1]}")
+    if good is None:
+        return found, None
+    codes = np.zeros(len(array), dtype=np.int64)
+    codes[good] = found
     return codes, good

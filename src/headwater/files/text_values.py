@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from headwater.core.types import Type
 from headwater.engine.columns import ARROW
-from headwater.engine.intake import fit
+from headwater.engine.fitting import fit
 from headwater.files.list_text import parse_list
 from headwater.files.rows import Column, Problems
 from headwater.language.units import duration

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from headwater.core.types import Type
 from headwater.engine.columns import ARROW
-from headwater.engine.intake import fit, guess_type
+from headwater.engine.fitting import fit
+from headwater.engine.intake import guess_type
 from headwater.files.rows import Column, Problems
 from headwater.files.text_values import storable, text_value
 

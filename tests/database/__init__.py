@@ -1,0 +1,1 @@
+"""The embedded handle as a demanding user meets it."""
