@@ -18,6 +18,13 @@ class Guard:
     rows: int | None = 20_000_000
     rounds: int | None = 100_000
 
+    def __post_init__(self) -> None:
+        for bound in (self.rows, self.rounds):
+            if bound is not None and (not isinstance(bound, int) or bound < 1):
+                raise ValueError(
+                    f"a guard is a number of rows and rounds from 1 on, or None for no bound, not {bound!r}"
+                )
+
 
 DEFAULT_GUARD = Guard()
 

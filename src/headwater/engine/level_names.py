@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headwater.engine.fitting import shown
 from headwater.engine.strand import Context
 from headwater.engine.values import decode
 from headwater.language.printer import print_rule
@@ -39,4 +40,4 @@ class LevelNames:
         columns = [
             decode(store.data[rows, at], kind, self._context.symbols) for at, kind in enumerate(store.table.types)
         ]
-        return [f"({', '.join(map(repr, row))})" for row in zip(*columns, strict=True)]
+        return [shown(row, 120) for row in zip(*columns, strict=True)]

@@ -53,7 +53,10 @@ class Snapshot:
             raise StateError(f"{path} is damaged; restore it from a copy, or load the data anew")
         header = json.loads(content[start : start + length].decode("utf-8", "surrogatepass"))
         if header["version"] != VERSION:
-            raise StateError(f"{path} has format {header['version']}, this version reads {VERSION}; save it anew")
+            raise StateError(
+                f"{path} has format {header['version']}, but this version of Headwater reads {VERSION}; open it with "
+                "the version that wrote it, or load the data anew"
+            )
         self.about: dict[str, Any] = header["about"]
         self.tick: int = header["tick"]
         self.symbols = [_from_json(value) for value in header["symbols"]]

@@ -7,6 +7,8 @@ shared: where two steps rest on the same row, they hold the same node, and the p
 from __future__ import annotations
 
 import json
+import math
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -14,6 +16,7 @@ from typing import Any
 
 Fact = tuple[str, tuple[Any, ...]]
 _SHOWN_CHILDREN = 20
+_DEEPEST = 40  # a longer chain of steps goes on below the tree, back at the left margin
 
 
 class Reason(Enum):
@@ -57,12 +60,22 @@ class Proof:
 
     def _lines(self) -> Iterator[str]:
         seen: set[int] = set()
+        later: deque[Proof] = deque()
+        count = 0
         pending: list[tuple[Proof, str, str]] = [(self, "", "")]
-        while pending:
+        while pending or later:
+            if not pending:
+                count += 1
+                pending.append((later.popleft(), f"({count}) ", ""))
+                yield ""
             node, lead, below = pending.pop()
             again = bool(node.children) and id(node) in seen
             yield f"{lead}{node._line()}" + ("  (proved above)" if again else "")
             if again:
+                continue
+            if node.children and len(below) >= 3 * _DEEPEST:
+                later.append(node)
+                yield f"{below}└─ ... goes on at ({count + len(later)})"
                 continue
             seen.add(id(node))
             shown = node.children[:_SHOWN_CHILDREN]
@@ -98,7 +111,7 @@ class Proof:
                 {
                     "id": at,
                     "relation": node.relation,
-                    "row": node.row,
+                    "row": _plain(node.row),
                     "reason": node.reason.value,
                     "rule": node.rule,
                     "text": node.text,
@@ -109,6 +122,7 @@ class Proof:
             indent=indent,
             default=str,
             ensure_ascii=False,
+            allow_nan=False,
         )
 
     def to_dot(self) -> str:
@@ -131,6 +145,13 @@ class Proof:
             lines.append(f'  n{at}["{_escaped(node._line())}"]')
             lines += [f"  n{at} --> n{number[id(child)]}" for child in node.children]
         return "\n".join(lines)
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON has a way to write: it has none for floats that are not finite."""
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _escaped(text: str) -> str:

@@ -18,7 +18,7 @@ from headwater.engine.store import Store
 from headwater.engine.strand import Runner
 from headwater.engine.values import Codes, decode
 from headwater.language.printer import print_goal, print_rule, print_term
-from headwater.language.tree import Assign, Atom, Negation, Variable
+from headwater.language.tree import Assign, Atom, Constant, Negation, Variable
 from headwater.plan.model import Absent, FlatRule, Join, Let, Step, Test
 from headwater.provenance.proof import Proof, Reason
 
@@ -29,6 +29,7 @@ _TRACED = 10_000
 class Reader:
     def __init__(self, shard: Shard) -> None:
         self._shard = shard
+        self._labels: dict[int, str] = {}
 
     # Why
 
@@ -72,8 +73,10 @@ class Reader:
         return found
 
     def _label(self, origin: int) -> str:
-        rule = self._shard.plan.program_rules[origin]
-        return rule.label or print_rule(rule)
+        if origin not in self._labels:
+            rule = self._shard.plan.program_rules[origin]
+            self._labels[origin] = rule.label or print_rule(rule)
+        return self._labels[origin]
 
     def _values(self, store: Store, row: int) -> tuple[Any, ...]:
         symbols = self._shard.symbols
@@ -150,6 +153,16 @@ class Reader:
                 found.append(Attempt(text, goal, list(self._nearest(batch, flat))))
         return found
 
+    def standing(self, table: str, key: Codes) -> list[str]:
+        """The rows that the group of an aggregate has, where the one asked about would stand."""
+        store = self._shard.stores[table]
+        groups = [pick.group for pick in store.table.picks]
+        groups += [one.group for one in self._shard.plan.aggregations if one.table == table]
+        rows: list[int] = []
+        for group in groups:
+            rows += rows_with(store.index(group), np.ascontiguousarray(key[:, list(group)]), store)[1].tolist()
+        return [_atom(table, self._values(store, row)) for row in sorted(set(rows))]
+
     def _other_value(self, runner: Runner, batch: Batch, key: Codes, text: str) -> Attempt:
         """A rule that derives rows of the same group: this one, which is not among the best, or others."""
         columns = runner.head_columns(batch)
@@ -203,9 +216,13 @@ class WhyNot:
     row: tuple[Any, ...]
     attempts: list[Attempt]
     note: str | None = None
+    instead: tuple[str, ...] = ()  # what its group has in its place
 
     def __str__(self) -> str:
         lines = [f"{_atom(self.relation, self.row)} is not there"]
+        if self.instead:
+            shown = ", ".join(self.instead[:_NEAREST])
+            lines.append(f"  in its place: {shown}" + (", ..." if len(self.instead) > _NEAREST else ""))
         if self.note:
             lines.append(f"  {self.note}")
         for attempt in self.attempts:
@@ -231,6 +248,6 @@ def _shown(value: Any) -> str:
         return f"[{', '.join(map(_shown, value))}]"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, str) and value.isidentifier() and value[0].islower():
-        return value
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return print_term(Constant(value, Type.STRING))
+    return str(value)
