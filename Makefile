@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test lint soak clean
+.PHONY: run test lint bench soak clean
 .DELETE_ON_ERROR:
 
 # What Headwater does, on a small network: routes from Lisbon, what changes as cables fail, why one route is there.
@@ -25,6 +25,9 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/engine.py --plots benchmarks
+
 soak: $(VENV)/.test
 	$(BIN)/pytest -n auto -m "" --hypothesis-profile=soak
 
@@ -40,4 +43,8 @@ $(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) install -e '.[test]' -c constraints.txt
+	touch $@ $(VENV)/.run
+
+$(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -e '.[bench]' -c constraints.txt
 	touch $@ $(VENV)/.run

@@ -83,8 +83,9 @@ def lines(found: Found) -> list[Line]:
 
 def _updates(found: Found) -> list[Line]:
     made: list[Line] = []
-    if "closure-1k singles" in found and "closure-1k scratch" in found:
-        edit, whole = found["closure-1k singles"], found["closure-1k scratch"]["seconds"]
+    if "closure-1k singles" in found:
+        edit = found["closure-1k singles"]
+        whole = edit["load"]
         times = whole / edit["delete"]
         worst = one_in(whole / edit["delete_worst"])
         text = f"{one_in(times)}, worst {worst}; {edit['removed']:.0f} rows removed on average"
@@ -105,7 +106,8 @@ def _updates(found: Found) -> list[Line]:
 def _points_to(found: Found) -> list[Line]:
     if "points-to script" not in found or "points-to scratch" not in found:
         return []
-    edit, whole = found["points-to script"], found["points-to scratch"]["seconds"]
+    edit = found["points-to script"]
+    whole = edit["load"]
     text = "; ".join((
         f"load: {peers_text(found, 'points-to', ('clingo', 'Souffle'))}",
         f"delete one {one_in(whole / edit['delete'])}, worst {one_in(whole / edit['delete_worst'])}",

@@ -37,7 +37,7 @@ def growth(points: list[dict[str, float]], file: Path) -> None:
     for key, label, style in series:
         axes.plot(nodes, [point[key] / points[0][key] for point in points], style, label=label)
     axes.set(xscale="log", yscale="log", xlabel="nodes (three links each)", ylabel="relative to the smallest graph")
-    axes.set_title("Closure: the cost of an update follows the rows touched, not the view")
+    axes.set_title("Closure: what an update costs as the graph grows")
     axes.legend()
     axes.grid(alpha=0.3)
     figure.tight_layout()
