@@ -36,6 +36,7 @@ from headwater.program.strata import Mode
 
 Delta = dict[str, list[Rows]]
 _HURRY_FROM = 2048
+RECEIVED = -1  # the rule number of a row that came from outside: inserted by the user, or sent by another shard
 
 
 class Transaction:
@@ -87,6 +88,7 @@ class LevelRunner:
         self.reads = frozenset(
             (*self._arrive, *self._forbid, *(s.name for a in self._aggregators for _, s in a.sources))
         )
+        self.outboxes = [one.outbox for one in plan.shipments if one.table in self._stores]
         self._names = LevelNames(level, plan, context)
         self._ranked = {name for name, store in self._stores.items() if level.recursive and is_single(store)}
 
@@ -118,46 +120,35 @@ class LevelRunner:
 
     def run(self, transaction: Transaction, *, first: bool = False) -> None:
         """Bring the level up to date; `first` also derives what needs no rows at all."""
-        work = _Work(self, transaction)
-        marked = work.mark(self._lost(transaction, work))
-        tick = transaction.next_tick()
-        work.derive_again(marked, tick)
-        for name, rows in transaction.went.items():
-            for runner in self._allow.get(name, ()):
-                work.offer(runner, runner.from_rows(rows, EVER), tick)
-        if first:
-            for runner in self._spontaneous:
-                work.offer(runner, runner.from_nothing(), tick)
-        for name, rows in transaction.came.items():
-            if name in self._arrive:
-                self._context.stores[name].stamp[rows] = tick
-                work.delta.setdefault(name, []).append(rows)
-        work.settle(tick)
-        if self.level.mode is Mode.STAGED:
-            work.alternate(marked)
-        else:
-            work.rounds()
-            work.bury(marked)
-        if not self.level.recursive:
-            work.drop_ghosts()
-        for store in self._stores.values():
-            transaction.close(store)
+        run = self.begin_run(transaction)
+        run.derive(first=first)
+        run.finish()
 
-    def _lost(self, transaction: Transaction, work: _Work) -> list[tuple[Store, Rows]]:
+    def begin_run(self, transaction: Transaction) -> LevelRun:
+        """One run, stopped after the first marking, so that shards can tell each other what they marked."""
+        run = LevelRun(self, transaction)
+        run.mark(self._lost(transaction, run))
+        return run
+
+    def _lost(self, transaction: Transaction, run: LevelRun) -> list[tuple[Store, Rows]]:
         """Rows of this level whose proof a change of a lower table has ended."""
         lost: list[tuple[Store, Rows]] = []
         for name, rows in transaction.went.items():
             uses = self._uses.get(name, ())
             lost.extend((use.child, use.child.mark(use, rows, transaction.journal)) for use in uses)
-            lost.extend(work.mark_groups(self._context.stores[name], rows))
+            lost.extend(run.mark_groups(self._context.stores[name], rows))
         for name, rows in transaction.came.items():
             for runner in self._forbid.get(name, ()):
-                lost.extend(work.forbidden(runner, rows))
+                lost.extend(run.forbidden(runner, rows))
         return lost
 
 
-class _Work:
-    """One run of one level."""
+class LevelRun:
+    """One run of one level: mark, derive, and finish.
+
+    Where several shards run the level together, `receive_marks` and `receive_rows` take in what the others send, and
+    `marks_to_send` and `rows_to_send` give what they must get, each once.
+    """
 
     def __init__(self, runner: LevelRunner, transaction: Transaction) -> None:
         self._level = runner
@@ -165,6 +156,80 @@ class _Work:
         self._watch = Watch(transaction.guard, runner._names) if runner.level.computes else None
         self.delta: Delta = {}
         self._ghosts: list[tuple[Store, Rows]] = []
+        self._marked: list[tuple[Store, Rows]] = []
+        self._outgoing: Delta = {name: [] for name in runner.outboxes}
+
+    # Steps
+
+    def derive(self, *, first: bool = False) -> None:
+        """All marks are set: derive again what can be, and propagate that and what came."""
+        level, transaction = self._level, self._tx
+        for parts in self._outgoing.values():
+            parts.clear()
+        tick = transaction.next_tick()
+        marked = _by_store(self._marked)
+        self.derive_again(marked, tick)
+        for name, rows in transaction.went.items():
+            for runner in level._allow.get(name, ()):
+                self.offer(runner, runner.from_rows(rows, EVER), tick)
+        if first:
+            for runner in level._spontaneous:
+                self.offer(runner, runner.from_nothing(), tick)
+        for name, rows in transaction.came.items():
+            if name in level._arrive:
+                level._context.stores[name].stamp[rows] = tick
+                self.delta.setdefault(name, []).append(rows)
+        self.settle(tick)
+        if level.level.mode is Mode.STAGED:
+            self.alternate(marked)
+        else:
+            self.rounds()
+
+    def propagate(self) -> None:
+        """Carry on what was received."""
+        self.settle(self._tx.tick)
+        self.rounds()
+
+    def finish(self) -> None:
+        """Nothing more will come: bury what found no proof, and work out the net effect."""
+        self.bury(self._marked)
+        if not self._level.level.recursive:
+            self.drop_ghosts()
+        for store in self._level._stores.values():
+            self._tx.close(store)
+
+    def receive_marks(self, inbox: str, rows: Codes) -> None:
+        """Rows that another shard sent have lost their proof there."""
+        store = self._level._stores[inbox]
+        found = store.find(rows)
+        found = np.unique(found[found >= 0])
+        found = found[store.stamp[found] > GONE]
+        if found.size:
+            store.set_state(found, MARKED, self._tx.journal)
+            self.mark([(store, found)])
+
+    def receive_rows(self, inbox: str, rows: Codes) -> None:
+        """Rows that another shard has derived."""
+        store = self._level._stores[inbox]
+        tick = self._tx.tick if self.delta else self._tx.next_tick()
+        store.admit([rows[:, column] for column in range(store.width)])
+        proofs = np.zeros((rows.shape[0], 0), dtype=np.int32)
+        self._came(store, store.merge(rows, proofs, RECEIVED, tick, self._tx.journal), RECEIVED)
+
+    def marks_to_send(self) -> dict[str, Rows]:
+        """Rows of outboxes that were marked since this was last asked."""
+        return self._taken(lambda store, rows: rows)
+
+    def rows_to_send(self) -> dict[str, Rows]:
+        """Rows of outboxes that came alive since this was last asked, and still are."""
+        return self._taken(lambda store, rows: np.unique(rows[store.stamp[rows] > GONE]))
+
+    def _taken(self, keep: Callable[[Store, Rows], Rows]) -> dict[str, Rows]:
+        taken = {name: np.concatenate(parts) for name, parts in self._outgoing.items() if parts}
+        for parts in self._outgoing.values():
+            parts.clear()
+        kept = {name: keep(self._level._stores[name], rows) for name, rows in taken.items()}
+        return {name: rows for name, rows in kept.items() if rows.size}
 
     # Phase 1
 
@@ -214,6 +279,9 @@ class _Work:
         out = _by_store(marked)
         for store, rows in out:
             store.release(rows, self._tx.journal)
+            if store.name in self._outgoing:
+                self._outgoing[store.name].append(rows)
+        self._marked.extend(out)
         return out
 
     # Phase 2
@@ -269,6 +337,8 @@ class _Work:
         if not rows.size:
             return
         self.delta.setdefault(store.name, []).append(rows)
+        if store.name in self._outgoing:
+            self._outgoing[store.name].append(rows)
         if self._watch is not None:
             self._watch.came(rule, rows.size)
 

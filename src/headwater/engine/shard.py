@@ -27,6 +27,9 @@ _BULK_FROM = 1 << 12
 BASE = -1  # the rule number of a row that the user inserted
 
 
+Owned = Callable[[str, Codes], npt.NDArray[np.bool_]]  # of rows of a table, those that a shard holds
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """The net effect of a transaction on one table, as codes."""
@@ -70,7 +73,32 @@ class Shard:
             self._run(transaction, {}, deletes, first=False)
             return self._changes(transaction)
         finally:
-            self._undo(transaction)
+            self.undo(transaction)
+
+    def open(
+        self, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], facts: Owned | None = None
+    ) -> Transaction:
+        """Begin a transaction that several shards run together, with this shard's base changes made.
+
+        In the very first one, `facts` tells which of the program's own facts this shard holds.
+        """
+        transaction = self._begin(lambda: False)
+        self._change_base(transaction, inserts, deletes, facts)
+        return transaction
+
+    def commit(self, transaction: Transaction) -> dict[str, Change]:
+        """The transaction has been run on all shards: keep it; the net change of every table here."""
+        changes = self._changes(transaction)
+        self.tick = transaction.tick
+        self._commit(transaction)
+        return changes
+
+    def undo(self, transaction: Transaction) -> None:
+        """Take a transaction back, however far it got."""
+        transaction.journal.undo(self.stores)
+        for level in self.levels:
+            level.undo()
+        self.tick = transaction.tick  # rounds are never counted twice
 
     def _begin(self, cancelled: Callable[[], bool]) -> Transaction:
         for level in self.levels:
@@ -83,19 +111,10 @@ class Shard:
         transaction = self._begin(cancelled)
         try:
             self._run(transaction, inserts, deletes, first=first)
-            changes = self._changes(transaction)
         except BaseException:
-            self._undo(transaction)
+            self.undo(transaction)
             raise
-        self.tick = transaction.tick
-        self._commit(transaction)
-        return changes
-
-    def _undo(self, transaction: Transaction) -> None:
-        transaction.journal.undo(self.stores)
-        for level in self.levels:
-            level.undo()
-        self.tick = transaction.tick  # rows that were appended keep their stamps' rounds to themselves
+        return self.commit(transaction)
 
     def _commit(self, transaction: Transaction) -> None:
         for name, rows in transaction.came.items():
@@ -113,9 +132,17 @@ class Shard:
     def _run(
         self, transaction: Transaction, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], *, first: bool
     ) -> None:
+        self._change_base(transaction, inserts, deletes, _all_of_them if first else None)
+        for level in self.levels:
+            if first or level.concerns(transaction):
+                level.run(transaction, first=first)
+
+    def _change_base(
+        self, transaction: Transaction, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], facts: Owned | None
+    ) -> None:
         transaction.next_tick()
-        if first:
-            self._facts(transaction)
+        if facts is not None:
+            self._state_facts(transaction, facts)
         for name, rows in deletes.items():
             self._delete(transaction, self.stores[name], self.stores[name].find(rows))
         for name, rows in inserts.items():
@@ -123,11 +150,8 @@ class Shard:
         for store in self.stores.values():
             if store.table.base:
                 transaction.close(store)
-        for level in self.levels:
-            if first or level.concerns(transaction):
-                level.run(transaction, first=first)
 
-    def _facts(self, transaction: Transaction) -> None:
+    def _state_facts(self, transaction: Transaction, owned: Owned) -> None:
         for number in self.plan.facts:
             rule = self.plan.rules[number]
             if rule.spontaneous is None:
@@ -138,7 +162,9 @@ class Shard:
                 store = self.stores[rule.table]
                 store.admit(columns)
                 codes = np.stack(columns, axis=1).astype(np.int64) if columns else np.zeros((1, 0), dtype=np.int64)
-                store.merge(codes, runner.proofs(batch), rule.id, transaction.tick, transaction.journal)
+                mine = owned(rule.table, codes)
+                proofs = runner.proofs(batch)[mine]
+                store.merge(codes[mine], proofs, rule.id, transaction.tick, transaction.journal)
 
     def _delete(self, transaction: Transaction, store: Store, rows: Rows) -> None:
         rows = np.unique(rows[rows >= 0])
@@ -176,6 +202,10 @@ class Shard:
     @property
     def nbytes(self) -> int:
         return sum(store.nbytes for store in self.stores.values())
+
+
+def _all_of_them(table: str, rows: Codes) -> npt.NDArray[np.bool_]:
+    return np.ones(rows.shape[0], dtype=np.bool_)
 
 
 def _copied(store: Store, rows: Rows) -> Matrix:

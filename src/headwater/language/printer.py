@@ -54,12 +54,19 @@ def print_tree(tree: Tree) -> str:
     return "".join(f"{print_statement(statement)}\n" for statement in tree.statements)
 
 
+_BRACKETS = re.compile(r"[\s)\]]*")
+
+
 def as_written(statement: Statement) -> str:
     """A statement's own text, quotes and all; printed, if it is a declaration or was not read from a text."""
     span = statement.span
     if span is None or isinstance(statement, Declaration):
         return print_statement(statement)
-    return f"{span.source.text[span.start : span.end]}."
+    text = span.source.text
+    end = _BRACKETS.match(text, span.end)  # a span ends with the last term, inside its brackets
+    if end is None or not text.startswith(".", end.end()):
+        return print_statement(statement)
+    return f"{text[span.start : end.end()]}."
 
 
 def print_statement(statement: Statement) -> str:

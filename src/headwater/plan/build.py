@@ -7,15 +7,20 @@ from dataclasses import replace
 from headwater.language.tree import Assign, Atom, Negation
 from headwater.plan import strands
 from headwater.plan.model import FlatRule, Level, Plan
+from headwater.plan.placement import place
 from headwater.plan.tables import Draft, Drafts, draft
 from headwater.program.model import Program
 from headwater.program.strata import Stratum, strata
 from headwater.program.types import Types
 
 
-def build(program: Program, types: Types) -> Plan:
-    """The plan of a checked program whose types are known as far as data has shown them."""
+def build(program: Program, types: Types, *, shards: bool = False) -> Plan:
+    """The plan of a checked program whose types are known as far as data has shown them.
+
+    With `shards`, of a localised program that several shards evaluate together.
+    """
     drafts = draft(program, types)
+    shipments = place(program, drafts) if shards else ()
     depth: dict[str, int] = {}
     for one in drafts.rules:
         atoms = sum(isinstance(goal, Atom) for goal in one.body)
@@ -49,7 +54,8 @@ def build(program: Program, types: Types) -> Plan:
             )
         )
     facts = tuple(rule.id for rule in rules if tables[rule.table].base)
-    return Plan(tuple(tables.values()), rules, tuple(drafts.aggregations), tuple(levels), facts, program.rules)
+    aggregations = tuple(drafts.aggregations)
+    return Plan(tuple(tables.values()), rules, aggregations, tuple(levels), facts, program.rules, shipments)
 
 
 class _Weights(dict[str, int]):

@@ -78,7 +78,7 @@ class Table:
     base: bool = False
     picks: tuple[Pick, ...] = ()
     depth: int = 0  # rows that a proof names, at most
-    bag: bool = False  # holds an aggregate's bindings; no relation of the program
+    bag: bool = False  # no relation of the program: an aggregate's bindings, or rows on their way between shards
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +204,21 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
+class Shipment:
+    """Head rows that are derived on one shard and live on another: they go from an outbox to an inbox.
+
+    The owner is told by the value of `column` (None: the one place of a table without columns); a table that is
+    held `everywhere` gets them on all shards. An inbox has the sender's number before the columns.
+    """
+
+    table: str
+    outbox: str
+    inbox: str
+    column: int | None
+    everywhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     tables: tuple[Table, ...]
     rules: tuple[FlatRule, ...]
@@ -211,3 +226,4 @@ class Plan:
     levels: tuple[Level, ...]
     facts: tuple[int, ...]  # rules that put facts into base tables
     program_rules: tuple[Rule, ...]
+    shipments: tuple[Shipment, ...] = ()  # in a plan for several shards

@@ -1,0 +1,1 @@
+"""Several shards that evaluate one program together: routing, minimal shipping, rounds."""

@@ -1,0 +1,100 @@
+"""Placement: which head rows of a localised program stay on the shard that derives them, and which travel.
+
+After `rewrite.localise` every body meets at one location. A rule whose head lives at that location is local. Any
+other fills an *outbox*, an ordinary table with witnesses; what is alive there is in the *inbox* of the shard that owns
+the row, and from the inbox the row follows by one more rule. So a sender ships each row once, however many derivations
+it finds (only improving ones, where the table keeps the best), and a row that several shards derive has several
+proofs at its owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from headwater.core.types import Type
+from headwater.language.tree import Atom, Constant, Goal, Negation, Variable, Wildcard
+from headwater.plan.model import Shipment, Source, Table, Var, literal
+from headwater.plan.tables import Draft, Drafts, aggregate_positions
+from headwater.program.model import Program, Relation
+from headwater.program.strata import Mode, strata
+from headwater.rewrite.localise import location_of
+
+
+def can_be_placed(program: Program) -> bool:
+    """Whether the shards can evaluate a localised program together.
+
+    Sums inside a recursion need all shards to agree on every value before it is used; an aggregate that lives by its
+    own value would move whenever it changes; a rule that only negates meets nowhere. Such programs run on one shard.
+    """
+    if any(stratum.mode is Mode.STAGED for stratum in strata(program)):
+        return False
+    relations = {relation.name: relation for relation in program.relations}
+    for rule in program.rules:
+        column = location_of(relations[rule.head.relation])
+        if any(column == at for at in aggregate_positions(rule)):
+            return False
+        fixed = [goal for goal in rule.body if isinstance(goal, Atom) and not relations[goal.relation].replicated]
+        if not fixed and any(isinstance(goal, Negation) for goal in rule.body):
+            return False
+    return True
+
+
+def place(program: Program, drafts: Drafts) -> tuple[Shipment, ...]:
+    """Give the rules whose heads travel an outbox, and every such table an inbox."""
+    relations = {relation.name: relation for relation in program.relations}
+    shipments: dict[str, Shipment] = {}
+    received: list[Draft] = []
+    for at, one in enumerate(drafts.rules):
+        table = drafts.tables[one.table]
+        relation = relations[drafts.homes.get(one.table, one.table)]
+        if table.base or table.bag or _stays(one, relation, relations):
+            continue  # a localised program has gathered the bindings of an aggregate where they are aggregated
+        if one.table not in shipments:
+            column = None if relation.replicated else location_of(relation)
+            made = Shipment(one.table, f"{one.table}'out", f"{one.table}'in", column, relation.replicated)
+            shipments[one.table] = made
+            _add_boxes(drafts, made, table)
+            received.append(_receiving(one, made, table))
+        drafts.rules[at] = replace(one, table=shipments[one.table].outbox)
+    drafts.rules.extend(received)
+    return tuple(shipments.values())
+
+
+def _stays(one: Draft, relation: Relation, relations: Mapping[str, Relation]) -> bool:
+    """Whether the head lives where the body meets."""
+    if relation.replicated:
+        atoms = [goal for goal in one.body if isinstance(goal, Atom)]
+        return bool(atoms) and all(relations[atom.relation].replicated for atom in atoms)
+    column = location_of(relation)
+    if column is None or column >= len(one.head):
+        return False
+    return _meeting_place(one.body, relations) == one.head[column]
+
+
+def _meeting_place(body: tuple[Goal, ...], relations: Mapping[str, Relation]) -> Source | None:
+    for goal in body:
+        if isinstance(goal, Atom) and not relations[goal.relation].replicated:
+            column = location_of(relations[goal.relation])
+            if column is None:
+                return None
+            match goal.args[column]:
+                case Variable(name=name):
+                    return Var(name)
+                case Constant() as constant:
+                    return literal(constant)
+            return None
+    return None
+
+
+def _add_boxes(drafts: Drafts, made: Shipment, table: Table) -> None:
+    drafts.tables[made.outbox] = Table(made.outbox, table.types, table.columns, picks=table.picks, bag=True)
+    drafts.tables[made.inbox] = Table(made.inbox, (Type.INT, *table.types), ("sender", *table.columns), bag=True)
+    drafts.homes[made.outbox] = drafts.homes[made.inbox] = made.table
+
+
+def _receiving(one: Draft, made: Shipment, table: Table) -> Draft:
+    names = [f"c{at}" for at in range(len(table.types))]
+    atom = Atom(made.inbox, (Wildcard(), *map(Variable, names)))
+    head: tuple[Source, ...] = tuple(Var(name) for name in names)
+    return Draft(one.origin, made.table, head, (atom,), dict(zip(names, table.types, strict=True)))

@@ -1,0 +1,65 @@
+"""However many shards evaluate a program together, its views are the oracle's after every transaction."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+from hypothesis import given
+
+from headwater.core.types import Type
+from headwater.exchange.routing import owners
+from tests.engine.holding import pairs
+from tests.exchange.sharded import NotPlaced, Sharded
+from tests.oracle.evaluate import Diverges
+from tests.oracle.harness import check_maintenance
+from tests.oracle.strategies import Case, random_case, seeds, template_case
+
+TEMPLATES = (
+    "closure",
+    "company_control",
+    "path_vector",
+    "points_to",
+    "same_generation",
+    "shortest",
+    "single_source",
+    "top_paths",
+)
+
+
+def _agrees(case: Case, shards: int) -> bool:
+    try:
+        check_maintenance(case, partial(Sharded, shards=shards))
+    except (NotPlaced, Diverges):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3, 8])
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_agree_shards_of_templates(name: str, shards: int) -> None:
+    assert any(_agrees(template_case(name, seed), shards) for seed in range(4))
+
+
+@pytest.mark.parametrize("shards", [2, 3])
+@pairs(100)
+@given(seed=seeds)
+def test_agree_shards_of_random_programs(seed: int, shards: int) -> None:
+    _agrees(random_case(seed), shards)
+
+
+def test_a_sender_ships_each_row_once() -> None:
+    text = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
+    sharded = Sharded.of_text(text, ("reach",), shards=3)
+    sharded.apply({"link": [(one, (7 * one + step) % 20) for one in range(20) for step in (1, 3, 9)]}, {})
+    cluster = sharded.cluster
+    away = 0
+    for sender, shard in enumerate(cluster.shards):
+        for shipment in cluster.plan.shipments:
+            store = shard.stores[shipment.outbox]
+            rows = store.data[store.alive()]
+            assert shipment.column is not None
+            owner = owners(rows[:, shipment.column], Type.INT, shard.symbols, 3)
+            away += int((owner != sender).sum())
+    assert sharded.rows("reach")
+    assert cluster.traffic.rows == away
