@@ -38,10 +38,10 @@ from headwater.engine.values import Codes, Symbols, encode, find_code
 from headwater.language.tree import Constant, Query, Variable
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
-from headwater.plan.model import Plan, Table
+from headwater.plan.model import Plan, Table, literal
 from headwater.program.model import Program
 from headwater.program.nearest import nearest
-from headwater.program.types import infer
+from headwater.program.types import infer, with_types
 from headwater.provenance.proof import Proof
 from headwater.provenance.reader import Reader, WhyNot
 
@@ -252,7 +252,8 @@ class Database:
     # Inside
 
     def _new_shard(self, known: Known) -> Shard:
-        plan = build(self._model, infer(self._model, known))
+        types = infer(self._model, known)
+        plan = build(with_types(self._model, types), types)
         return Shard(plan, self._symbols, self._keys, self._guard)
 
     def _table(self, name: str) -> Table:
@@ -452,7 +453,8 @@ def _matches(query: Query, codes: Matrix, types: tuple[Type, ...], symbols: Symb
     first: dict[str, int] = {}
     for column, arg in enumerate(query.atom.args):
         if isinstance(arg, Constant):
-            keep &= codes[:, column] == find_code(arg.value, types[column], symbols)
+            value = fit(literal(arg).value, types[column])
+            keep &= codes[:, column] == find_code(value, types[column], symbols)
         elif isinstance(arg, Variable):
             keep &= codes[:, column] == codes[:, first.setdefault(arg.name, column)]
     return keep

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 
 import headwater as hw
@@ -107,3 +109,26 @@ def test_facts_of_the_program_fix_types() -> None:
         db.apply(insert={"r": [("x", "y")]})
     db.apply(insert={"r": [(2, "y")]})
     assert db.rows("v") == {(1, "a"), (2, "y")}
+
+
+MOMENT = dt.datetime(2024, 1, 1)
+SPAN = dt.timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ('v(T) :- r(T). query v("2024-01-01 00:00:00").', (MOMENT,)),
+        ('v(T) :- r(T), T > "2023-01-01".', (MOMENT,)),
+        ('v(T) :- r(T, "2024-01-01").', (1, MOMENT)),
+        ("v(T) :- r(T). query v(1 hour).", (SPAN,)),
+        ("v(T) :- r(T), T > 1 minute.", (SPAN,)),
+        ("v(T) :- r(T). query v(1).", (1.0,)),
+        ("v(T) :- r(T), T > 1.", (1.5,)),
+        ("v(T) :- r(T, 1).", ("a", 1.0)),
+    ],
+)
+def test_literals_follow_the_types_that_data_shows(text: str, row: tuple[object, ...]) -> None:
+    db = opened(text)
+    db.apply(insert={"r": [row]})
+    assert db.rows("v") == {row[:1]}
