@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import pyarrow as pa
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +18,8 @@ from headwater.cli.shown import shown
 from headwater.database import RelationChange
 from headwater.files.write import in_order, with_a_column
 
+_NARROWEST = 6
+_STYLES = {"+": "green", "-": "red", "": ""}
 _WIDE = 100_000  # where nobody watches, nothing is cut
 
 
@@ -29,12 +33,10 @@ def show_view(console: Console, name: str, rows: pa.Table, most: int) -> None:
     console.print(Text.assemble((name, "bold"), f": {counted(rows.num_rows, 'row')}"))
     if not rows.num_rows:
         return
-    shown = with_a_column(in_order(rows), name)
-    cut = shown.slice(0, most) if most else shown
-    table = _table(shown.schema)
-    for row in zip(*(column.to_pylist() for column in cut.columns), strict=True):
-        table.add_row("", *map(_cell, row))
-    console.print(table)
+    sorted_rows = with_a_column(in_order(rows), name)
+    cut = sorted_rows.slice(0, most) if most else sorted_rows
+    lines = [_Line("", row) for row in zip(*(column.to_pylist() for column in cut.columns), strict=True)]
+    console.print(_table(console, cut.schema, lines, header=True))
     _show_rest(console, rows.num_rows - cut.num_rows)
 
 
@@ -42,45 +44,60 @@ def show_change(console: Console, name: str, change: RelationChange, most: int) 
     """What came (+) and what went (-), rows that are alike beside each other."""
     came, went = change.inserted.num_rows, change.deleted.num_rows
     console.print(Text.assemble("  ", (name, "bold"), f": {came:,} came, {went:,} went"))
-    marked = sorted([*_marked("+", change.inserted, name), *_marked("-", change.deleted, name)], key=_order)
-    table = _table(with_a_column(change.inserted, name).schema, header=False)
-    shown = marked[:most] if most else marked
-    for mark, row in shown:
-        style = "green" if mark == "+" else "red"
-        table.add_row(Text(mark, style), *(Text(_cell(value).plain, style) for value in row))
-    if shown:
-        console.print(table)
-    _show_rest(console, len(marked) - len(shown))
+    lines = sorted([*_marked("+", change.inserted, name), *_marked("-", change.deleted, name)], key=_order)
+    cut = lines[:most] if most else lines
+    if cut:
+        console.print(_table(console, with_a_column(change.inserted, name).schema, cut, header=False))
+    _show_rest(console, len(lines) - len(cut))
 
 
-def _marked(mark: str, rows: pa.Table, name: str) -> Iterable[tuple[str, tuple[Any, ...]]]:
+@dataclass(frozen=True, slots=True)
+class _Line:
+    mark: str  # "+", "-", or nothing
+    row: tuple[Any, ...]
+
+
+def _marked(mark: str, rows: pa.Table, name: str) -> Iterable[_Line]:
     columns = [column.to_pylist() for column in with_a_column(rows, name).columns]
-    return ((mark, row) for row in zip(*columns, strict=True))
+    return (_Line(mark, row) for row in zip(*columns, strict=True))
 
 
-def _order(marked: tuple[str, tuple[Any, ...]]) -> tuple[Any, ...]:
+def _order(line: _Line) -> tuple[Any, ...]:
     """Rows that agree on the columns before the first list or number are one thing that changed: old before new."""
-    mark, row = marked
-    named = next((at for at, value in enumerate(row) if not isinstance(value, str)), len(row))
-    rest = (json.dumps(value, default=str) if isinstance(value, list) else value for value in row[named:])
-    return (*row[:named], mark != "-", *rest)
+    named = next((at for at, value in enumerate(line.row) if not isinstance(value, str)), len(line.row))
+    rest = (json.dumps(value, default=str) if isinstance(value, list) else value for value in line.row[named:])
+    return (*line.row[:named], line.mark != "-", *rest)
 
 
-def _table(schema: pa.Schema, *, header: bool = True) -> Table:
+def _table(console: Console, schema: pa.Schema, lines: list[_Line], *, header: bool) -> Table:
+    cells = [[shown(value) for value in line.row] for line in lines]
+    heads = [shown(name) for name in schema.names]
+    numbers = [pa.types.is_integer(field.type) or pa.types.is_floating(field.type) for field in schema]
+    mark = 0 if header else 3
+    widths = [max(map(cell_len, column)) for column in zip(*cells, *([heads] if header else []), strict=True)]
+    widths = _fitted(widths, numbers, console.width - 2 - mark)
     table = Table(box=None, pad_edge=False, show_header=header, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("", width=3 if not header else 0, no_wrap=True, justify="right")
-    for field in schema:
-        number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-        table.add_column(
-            Text(field.name), justify="right" if number else "left", no_wrap=True, overflow="ellipsis", min_width=1
-        )
+    table.add_column("", width=mark, no_wrap=True, justify="right")
+    for head, width, number in zip(heads, widths, numbers, strict=True):
+        align: Literal["left", "right"] = "right" if number else "left"
+        table.add_column(Text(head), justify=align, no_wrap=True, overflow="ellipsis", width=width)
+    for line, row in zip(lines, cells, strict=True):
+        style = _STYLES[line.mark]
+        table.add_row(Text(line.mark, style), *(Text(cell, style) for cell in row))
     return table
+
+
+def _fitted(widths: list[int], numbers: list[bool], room: int) -> list[int]:
+    """Widths that fit the room: the widest gives way first, and a number never (half of one is another number)."""
+    widths = list(widths)
+    while sum(widths) + 2 * len(widths) > room:
+        widest = max((at for at, number in enumerate(numbers) if not number), key=lambda at: widths[at], default=None)
+        if widest is None or widths[widest] <= _NARROWEST:
+            break
+        widths[widest] -= 1
+    return widths
 
 
 def _show_rest(console: Console, count: int) -> None:
     if count > 0:
         console.print(Text(f"  ... {count:,} more", "dim"))
-
-
-def _cell(value: Any) -> Text:
-    return Text(shown(value))
