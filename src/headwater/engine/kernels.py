@@ -7,6 +7,9 @@ the system, all zeros, is an empty table.
 
 Every kernel that fills a buffer stops when the buffer is full and tells where to go on, so that memory
 is bounded and arrays grow outside compiled code.
+
+They stand in one file, because numba's disk cache looks only at a kernel's own file to see whether it is out of date,
+and not at the functions it inlines.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from headwater.engine.states import GHOST, GONE, MARKED
+from headwater.engine.states import GHOST
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
@@ -289,6 +292,13 @@ def merge_rows(
     return candidates.shape[0], size, back
 
 
+@njit(cache=True, nogil=True)
+def sum_groups(groups, values, out):
+    """Left-to-right sums of float values per group; the caller fixes the order."""
+    for at in range(groups.size):
+        out[groups[at]] += values[at]
+
+
 @njit(inline="always")
 def _cell_of(start, left, key_from, constants, key, right, key_columns, direct, base, extent, heads):
     """The cell of the index that a starting row leads to, or -1."""
@@ -546,63 +556,3 @@ def join_best(
                 scratch[home, 2] = other
                 scratch[home, 3] = value
     return met
-
-
-@njit(cache=True, nogil=True)
-def link_rows(rows, position, rule_id, rules, stamp, proof, first, use, following, before):
-    """Enter rows that `rule_id` derived into the list of children of the row their proof names at `position`."""
-    for row in rows:
-        if rules[row] != rule_id or stamp[row] == GONE:
-            continue
-        parent = proof[row, position]
-        head = first[parent, use]
-        following[row, position] = head
-        before[row, position] = -1
-        if head >= 0:
-            before[head, position] = row
-        first[parent, use] = row
-
-
-@njit(cache=True, nogil=True)
-def unlink_rows(rows, position, rule_id, rules, proof, first, use, following, before):
-    for row in rows:
-        if rules[row] != rule_id:
-            continue
-        after = following[row, position]
-        ahead = before[row, position]
-        if ahead >= 0:
-            following[ahead, position] = after
-        else:
-            first[proof[row, position], use] = after
-        if after >= 0:
-            before[after, position] = ahead
-
-
-@njit(cache=True, nogil=True)
-def mark_children(parents, first, use, following, position, stamp, at, child, out, out_stamp):
-    """Mark the rows whose proof rests on `parents`; returns (count, next parent, next child)."""
-    count = 0
-    full = out.size
-    while at < parents.size:
-        if child == -2:
-            child = first[parents[at], use]
-        while child >= 0:
-            state = stamp[child]
-            if state > 0 or state == GHOST:
-                if count == full:
-                    return count, at, child
-                out[count] = child
-                out_stamp[count] = state
-                stamp[child] = MARKED
-                count += 1
-            child = following[child, position]
-        child = -2
-        at += 1
-    return count, at, child
-
-
-@njit(cache=True, nogil=True)
-def sum_groups(groups, values, out):
-    """Left-to-right sums of float values per group; the caller fixes the order."""
-    for at in range(groups.size):
-        out[groups[at]] += values[at]

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.types import Type
-from headwater.engine import kernels
+from headwater.engine import child_kernels, kernels
 from headwater.engine.index import FULLEST, Bounds, Index, Matrix, Rows, Space, box_of, hash_size
 from headwater.engine.journal import Entry, Journal
 from headwater.engine.states import GHOST, GONE, MARKED
@@ -271,7 +271,7 @@ class Store:
         rows = np.arange(self.linked, self.size, dtype=np.int32)
         for use in self.used:
             use.parent.room_for_children()
-            kernels.link_rows(
+            child_kernels.link_rows(
                 rows, use.position, use.rule, self.rules, self.stamp, self.proof,
                 use.parent.first, use.column, self.following, self.before,
             )  # fmt: skip
@@ -283,7 +283,7 @@ class Store:
             return
         for use in self.used:
             use.parent.room_for_children()
-            kernels.link_rows(
+            child_kernels.link_rows(
                 rows, use.position, use.rule, self.rules, self.stamp, self.proof,
                 use.parent.first, use.column, self.following, self.before,
             )  # fmt: skip
@@ -298,7 +298,7 @@ class Store:
         if not rows.size:
             return
         for use in self.used:
-            kernels.unlink_rows(
+            child_kernels.unlink_rows(
                 rows, use.position, use.rule, self.rules, self.proof,
                 use.parent.first, use.column, self.following, self.before,
             )  # fmt: skip
@@ -324,7 +324,7 @@ class Store:
         while at < parents.size:
             out = np.empty(max(256, 4 * parents.size), dtype=np.int32)
             old = np.empty_like(out)
-            count, at, child = kernels.mark_children(
+            count, at, child = child_kernels.mark_children(
                 parents, use.parent.first, use.column, self.following, use.position, self.stamp, at, child, out, old
             )
             if count:

@@ -15,8 +15,6 @@ from headwater.core.types import Type
 from headwater.language.tree import (
     Assign,
     Atom,
-    Binary,
-    Call,
     Comparison,
     Condition,
     Constant,
@@ -28,29 +26,7 @@ from headwater.language.tree import (
 )
 from headwater.plan.model import Absent, Join, Let, Pattern, Pull, Reads, Source, Step, Strand, Test, Var, literal
 from headwater.plan.tables import Draft
-
-
-def variables(term: Term) -> set[str]:
-    """Names of the variables in a term."""
-    found: set[str] = set()
-    pending: list[Term] = [term]
-    while pending:
-        match pending.pop():
-            case Variable(name=name):
-                found.add(name)
-            case Wildcard() | Constant():
-                pass
-            case ListTerm(items=items, tail=tail):
-                pending.extend(items)
-                if tail is not None:
-                    pending.append(tail)
-            case Call(args=args):
-                pending.extend(args)
-            case Binary(left=left, right=right):
-                pending.extend((left, right))
-            case other:
-                assert_never(other)
-    return found
+from headwater.program.terms import names
 
 
 def pattern(table: str, args: Sequence[Term], bound: Iterable[str]) -> Pattern:
@@ -108,19 +84,19 @@ class _Goals:
     def _ready(self, goal: Assign | Comparison | Condition | Negation) -> Step | None:
         match goal:
             case Assign(variable=variable, term=term):
-                if not variables(term) <= self.bound:
+                if not names(term) <= self.bound:
                     return None
                 if variable.name in self.bound:
                     return Test(Comparison("=", variable, term, span=goal.span))
                 self.bound.add(variable.name)
                 return Let(variable.name, self.types[variable.name], term)
             case Comparison(left=left, right=right):
-                return Test(goal) if variables(left) | variables(right) <= self.bound else None
+                return Test(goal) if names(left) | names(right) <= self.bound else None
             case Condition(call=call):
-                return Test(goal) if variables(call) <= self.bound else None
+                return Test(goal) if names(call) <= self.bound else None
             case Negation(atom=atom):
-                names = {arg.name for arg in atom.args if isinstance(arg, Variable)}
-                return Absent(pattern(atom.relation, atom.args, self.bound)) if names <= self.bound else None
+                asked = {arg.name for arg in atom.args if isinstance(arg, Variable)}
+                return Absent(pattern(atom.relation, atom.args, self.bound)) if asked <= self.bound else None
             case other:
                 assert_never(other)
 
@@ -165,13 +141,13 @@ def _keep_needed(steps: list[Step], needed: set[str]) -> tuple[Step, ...]:
                 needed = needed | _names(meet.key)
             case Let(variable=variable, term=term):
                 out.append(step)
-                needed = (needed - {variable}) | variables(term)
+                needed = (needed - {variable}) | names(term)
             case Test(goal=Comparison(left=left, right=right)):
                 out.append(step)
-                needed = needed | variables(left) | variables(right)
+                needed = needed | names(left) | names(right)
             case Test(goal=Condition(call=call)):
                 out.append(step)
-                needed = needed | variables(call)
+                needed = needed | names(call)
             case other:
                 raise AssertionError(other)
     return tuple(reversed(out))
