@@ -34,8 +34,8 @@ from headwater.engine.intake import Header, Intake, Rejected, encode_rows, guess
 from headwater.engine.shard import BASE, Change, Shard
 from headwater.engine.snapshot import Snapshot, pack
 from headwater.engine.states import GONE
-from headwater.engine.values import Codes, Symbols, encode, find_code
-from headwater.language.tree import Constant, Query, Variable
+from headwater.engine.values import SYMBOLIC, Codes, Symbols, encode, find_code
+from headwater.language.tree import Query, Variable, Wildcard
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
 from headwater.plan.model import Plan, Table, literal
@@ -229,9 +229,16 @@ class Database:
     def open(cls, path: str | PathLike[str]) -> Database:
         """A database that `save` wrote; raises StateError if the file is damaged or is none."""
         try:
-            snapshot = Snapshot(Path(path).read_bytes(), Path(path))
+            content = Path(path).read_bytes()
         except OSError as problem:
             raise StateError(f"cannot read {path}: {problem.strerror or problem}") from problem
+        try:
+            return cls._opened(Snapshot(content, Path(path)), path)
+        except (LookupError, TypeError, ValueError) as problem:
+            raise StateError(f"{path} is damaged; restore it from a copy, or load the data anew") from problem
+
+    @classmethod
+    def _opened(cls, snapshot: Snapshot, path: str | PathLike[str]) -> Database:
         about = snapshot.about
         try:
             program = pipeline.compile(about["program"], name=f"{path} (saved program)", disabled=about["disabled"])
@@ -444,20 +451,28 @@ def _rejection(rejected: list[Rejected]) -> str:
 
 
 def _asks_all(query: Query) -> bool:
-    names = [arg.name for arg in query.atom.args if isinstance(arg, Variable)]
-    return not any(isinstance(arg, Constant) for arg in query.atom.args) and len(names) == len(set(names))
+    named = [arg.name for arg in query.atom.args if isinstance(arg, Variable)]
+    free = all(isinstance(arg, Variable | Wildcard) for arg in query.atom.args)
+    return free and len(named) == len(set(named))
 
 
 def _matches(query: Query, codes: Matrix, types: tuple[Type, ...], symbols: Symbols) -> Any:
     keep = np.ones(codes.shape[0], dtype=np.bool_)
     first: dict[str, int] = {}
     for column, arg in enumerate(query.atom.args):
-        if isinstance(arg, Constant):
-            value = fit(literal(arg).value, types[column])
-            keep &= codes[:, column] == find_code(value, types[column], symbols)
-        elif isinstance(arg, Variable):
+        if isinstance(arg, Variable):
             keep &= codes[:, column] == codes[:, first.setdefault(arg.name, column)]
+        elif not isinstance(arg, Wildcard):
+            keep &= codes[:, column] == _asked_code(literal(arg).value, types[column], symbols)
     return keep
+
+
+def _asked_code(value: Any, kind: Type, symbols: Symbols) -> int:
+    """The code of a query's constant; where only the run tells a column's type, it may hold any value."""
+    try:
+        return find_code(fit(value, kind), kind, symbols)
+    except ValueError:
+        return symbols.find(value) if kind in SYMBOLIC else -1
 
 
 def _tuples(table: Table, codes: Matrix, symbols: Symbols) -> Iterator[tuple[Any, ...]]:

@@ -27,7 +27,7 @@ size = 300
 edges = [(dice.randrange(size), dice.randrange(size)) for _ in range(3 * size)]
 views = ("edge", "reach", "degree", "far")
 outcomes = {"rolled back": 0, "applied": 0, "wrong": 0}
-for round in range(30):
+for round in range(20):
     db, twin = hw.Database(hw.compile(text)), hw.Database(hw.compile(text))
     for one in (db, twin):
         one.apply(insert={"edge": edges[:size], "node": [(at,) for at in range(size)]})

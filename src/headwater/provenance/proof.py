@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from enum import Enum
 from typing import Any
 
 Fact = tuple[str, tuple[Any, ...]]
+_SPECIAL = re.compile(r"[^\w .,:=-]")
 _SHOWN_CHILDREN = 20
 _DEEPEST = 40  # a longer chain of steps goes on below the tree, back at the left margin
 
@@ -155,6 +157,4 @@ def _plain(value: Any) -> Any:
 
 
 def _escaped(text: str) -> str:
-    return "".join(
-        character if character.isalnum() or character in " _-.,:=" else f"#{ord(character)};" for character in text
-    )
+    return _SPECIAL.sub(lambda found: f"#{ord(found[0])};", text)

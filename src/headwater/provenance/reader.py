@@ -16,7 +16,7 @@ from headwater.engine.selection import rows_with
 from headwater.engine.shard import BASE, Shard
 from headwater.engine.store import Store
 from headwater.engine.strand import Runner
-from headwater.engine.values import Codes, decode
+from headwater.engine.values import SYMBOLIC, Codes, Symbols, decode
 from headwater.language.printer import print_goal, print_rule, print_term
 from headwater.language.tree import Assign, Atom, Constant, Negation, Variable
 from headwater.plan.model import Absent, FlatRule, Join, Let, Step, Test
@@ -80,8 +80,11 @@ class Reader:
 
     def _values(self, store: Store, row: int) -> tuple[Any, ...]:
         symbols = self._shard.symbols
-        codes = store.data[row : row + 1]
-        return tuple(to_values(codes[:, at], kind, symbols)[0] for at, kind in enumerate(store.table.types))
+        codes = store.data[row].tolist()
+        return tuple(
+            code if kind is Type.INT else symbols.values[code] if kind in SYMBOLIC else _value(code, kind, symbols)
+            for code, kind in zip(codes, store.table.types, strict=True)
+        )
 
     def _parents(self, store: Store, row: int) -> Iterator[tuple[Store, int]]:
         rule = int(store.rules[row])
@@ -233,6 +236,10 @@ class WhyNot:
                 lines.append(f"    fails at: {attempt.failed}")
             lines.extend(f"    with {_binding(one)}" for one in attempt.nearest)
         return "\n".join(lines)
+
+
+def _value(code: int, kind: Type, symbols: Symbols) -> Any:
+    return to_values(np.array([code], dtype=np.int64), kind, symbols)[0]
 
 
 def _binding(one: dict[str, Any]) -> str:
