@@ -34,7 +34,7 @@ from headwater.engine.intake import Header, Intake, Rejected, encode_rows, guess
 from headwater.engine.shard import BASE, Change, Shard
 from headwater.engine.snapshot import Snapshot, pack
 from headwater.engine.states import GONE
-from headwater.engine.values import SYMBOLIC, Codes, Symbols, encode, find_code
+from headwater.engine.values import SYMBOLIC, Codes, Symbols, decode, encode, encode_all, find_code
 from headwater.language.tree import Query, Variable, Wildcard
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
@@ -45,6 +45,7 @@ from headwater.program.types import infer, with_types
 from headwater.provenance.proof import Proof
 from headwater.provenance.reader import Reader, WhyNot
 
+_SYMBOLS_KEPT = 10_000
 MODES = ("witness", "none")
 Known: TypeAlias = dict[str, tuple[Type | None, ...]]  # types of undeclared base relations, as the data showed them
 
@@ -149,7 +150,9 @@ class Database:
             self._columns.update(
                 (name, intake.names) for name, intake in inserts.items() if intake.names and name in codes_in
             )
-        return self._changes(changes, tuple(rejected))
+            found = self._changes(changes, tuple(rejected))
+            self._shed_symbols()
+        return found
 
     def without(self, facts: Mapping[str, Any]) -> Changes:
         """What would change if these rows were deleted; nothing is changed."""
@@ -171,7 +174,7 @@ class Database:
 
     def table(self, relation: str) -> pa.Table:
         """The rows of a relation or view, as an Arrow table."""
-        return self._arrow(self._table(relation), self._visible(relation))
+        return self._arrow(self._table(relation), self._visible(relation), self._symbols)
 
     def count(self, relation: str) -> int:
         return int(self._visible(relation).shape[0])
@@ -318,6 +321,25 @@ class Database:
             shard.apply(rows, {})
         return shard
 
+    def _shed_symbols(self) -> None:
+        """Forget strings and lists that no row holds any more, once they are most of those that are known.
+
+        What is left is loaded anew, which costs no more than what went.
+        """
+        held = sum(store.count * store.width for store in self._shard.stores.values())
+        if len(self._symbols) < max(_SYMBOLS_KEPT, 8 * held):
+            return
+        old, self._symbols = self._symbols, Symbols()
+        rows = self._base_rows()
+        shard = self._new_shard(self._known)
+        shard.start()
+        for name, codes in rows.items():
+            for column, kind in enumerate(shard.stores[name].table.types):
+                if kind in SYMBOLIC:
+                    codes[:, column] = encode_all(decode(codes[:, column], kind, old), kind, self._symbols)
+        shard.apply({name: codes for name, codes in rows.items() if codes.shape[0]}, {})
+        self._shard = shard
+
     def _base_rows(self) -> dict[str, Codes]:
         out: dict[str, Codes] = {}
         for name, store in self._shard.stores.items():
@@ -344,9 +366,9 @@ class Database:
 
     def _visible(self, relation: str) -> Matrix:
         store = self._shard.stores[self._table(relation).name]
-        return self._asked(relation, store.data[: store.size][store.stamp[: store.size] > GONE])
+        return self._asked(relation, store.data[: store.size][store.stamp[: store.size] > GONE], self._symbols)
 
-    def _asked(self, relation: str, codes: Matrix) -> Matrix:
+    def _asked(self, relation: str, codes: Matrix, symbols: Symbols) -> Matrix:
         """Of these rows those that a query asks for, if the relation is queried."""
         queries = [query for query in self._model.queries if query.atom.relation == relation]
         if not queries or any(_asks_all(query) for query in queries):
@@ -354,22 +376,24 @@ class Database:
         types = self._shard.stores[relation].table.types
         keep = np.zeros(codes.shape[0], dtype=np.bool_)
         for query in queries:
-            keep |= _matches(query, codes, types, self._symbols)
+            keep |= _matches(query, codes, types, symbols)
         return codes[keep]
 
     def _changes(self, changes: Mapping[str, Change], rejected: tuple[Rejected, ...]) -> Changes:
+        symbols = self._symbols  # the codes are of now; the database may number its symbols anew later
+
         def change_of(name: str) -> RelationChange:
             table = self._table(name)
             change = changes.get(name)
             nothing: Matrix = np.zeros((0, len(table.types)), dtype=np.int64)
-            inserted = nothing if change is None else self._asked(name, change.inserted)
-            deleted = nothing if change is None else self._asked(name, change.deleted)
-            return RelationChange(self._arrow(table, inserted), self._arrow(table, deleted))
+            inserted = nothing if change is None else self._asked(name, change.inserted, symbols)
+            deleted = nothing if change is None else self._asked(name, change.deleted, symbols)
+            return RelationChange(self._arrow(table, inserted, symbols), self._arrow(table, deleted, symbols))
 
         return Changes(self.program.outputs, change_of, rejected)
 
-    def _arrow(self, table: Table, codes: Matrix) -> pa.Table:
-        arrays = [to_arrow(codes[:, at], kind, self._symbols) for at, kind in enumerate(table.types)]
+    def _arrow(self, table: Table, codes: Matrix, symbols: Symbols) -> pa.Table:
+        arrays = [to_arrow(codes[:, at], kind, symbols) for at, kind in enumerate(table.types)]
         if not arrays:
             return pa.table({"": pa.nulls(codes.shape[0])}).select([])
         return pa.Table.from_arrays(arrays, names=list(self._columns.get(table.name, table.columns)))

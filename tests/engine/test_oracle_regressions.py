@@ -169,3 +169,14 @@ def test_an_int_in_a_float_column_is_derived_again() -> None:
         Step({"part": [(1.0,)]}, {"whole": [(1, 1)]}, {"number": {(1.0,), (0.5,)}, "double": {(2.0,), (1.0,)}}),
         Step({}, {"part": [(1.0,)]}, {"number": {(0.5,)}, "double": {(1.0,)}}),
     )
+
+
+def test_a_query_asks_for_a_constant_of_a_relation_without_rows() -> None:
+    replay(
+        """
+        d4(X1, X1) :- b1(X1, X1).
+        Query: d4(1, X1).
+        """,
+        Step({}, {}, {"d4": set()}),
+        Step({"b1": [(1, 1), (2, 2), (1, 2)]}, {}, {"d4": {(1, 1)}}),
+    )
