@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headwater.core.diagnostics import Diagnostic, Severity
-    from headwater.core.errors import CheckProblem, HeadwaterError, ProgramError, SyntaxProblem
+    from headwater.core.errors import (
+        CheckProblem,
+        DataError,
+        EvaluationError,
+        FileError,
+        GuardError,
+        HeadwaterError,
+        ProgramError,
+        StateError,
+        SyntaxProblem,
+        UnknownRelation,
+    )
     from headwater.core.functions import register
     from headwater.database import Database
     from headwater.pipeline import compile, compile_file  # noqa: A004
@@ -20,12 +31,18 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CheckProblem",
+    "DataError",
     "Database",
     "Diagnostic",
+    "EvaluationError",
+    "FileError",
+    "GuardError",
     "HeadwaterError",
     "ProgramError",
     "Severity",
+    "StateError",
     "SyntaxProblem",
+    "UnknownRelation",
     "__version__",
     "compile",
     "compile_file",
@@ -34,12 +51,18 @@ __all__ = [
 
 _HOMES = {
     "CheckProblem": "headwater.core.errors",
+    "DataError": "headwater.core.errors",
     "Database": "headwater.database",
     "Diagnostic": "headwater.core.diagnostics",
+    "EvaluationError": "headwater.core.errors",
+    "FileError": "headwater.core.errors",
+    "GuardError": "headwater.core.errors",
     "HeadwaterError": "headwater.core.errors",
     "ProgramError": "headwater.core.errors",
     "Severity": "headwater.core.diagnostics",
+    "StateError": "headwater.core.errors",
     "SyntaxProblem": "headwater.core.errors",
+    "UnknownRelation": "headwater.core.errors",
     "compile": "headwater.pipeline",
     "compile_file": "headwater.pipeline",
     "register": "headwater.core.functions",

@@ -23,12 +23,12 @@ import pyarrow as pa
 
 from headwater import pipeline
 from headwater.core.diagnostics import Diagnostic
-from headwater.core.errors import CheckProblem, DataError, ProgramError, StateError
+from headwater.core.errors import CheckProblem, DataError, ProgramError, StateError, UnknownRelation
 from headwater.core.interruption import held_back
 from headwater.core.types import Type
 from headwater.engine.columns import to_arrow, to_values
 from headwater.engine.fitting import fit, shown
-from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.engine.guard import DEFAULT_GUARD, NO_GUARD, Guard
 from headwater.engine.index import Matrix
 from headwater.engine.intake import Header, Intake, Rejected, encode_rows, guess_types, reject_untyped, take_in
 from headwater.engine.shard import BASE, Change, Shard
@@ -261,18 +261,18 @@ class Database:
 
     # Inside
 
-    def _new_shard(self, known: Known) -> Shard:
+    def _new_shard(self, known: Known, symbols: Symbols | None = None) -> Shard:
         types = infer(self._model, known)
         plan = build(with_types(self._model, types), types)
-        return Shard(plan, self._symbols, self._keys, self._guard)
+        return Shard(plan, self._symbols if symbols is None else symbols, self._keys, self._guard)
 
     def _table(self, name: str) -> Table:
         store = self._shard.stores.get(name)
         if store is None or store.table.bag:
-            raise KeyError(_unknown(name, self.program, self._model))
+            raise UnknownRelation(_unknown(name, self.program, self._model))
         relation = self._model.relation(name)
         if relation.selections:
-            raise KeyError(
+            raise UnknownRelation(
                 f"`{name}` is kept only as far as the queries need it (best rows per group); "
                 f"add `query {name}(...)` to see all of it"
             )
@@ -282,7 +282,7 @@ class Database:
         try:
             relation = self._model.relation(name)
         except KeyError:
-            raise DataError(_unknown(name, self.program, self._model)) from None
+            raise UnknownRelation(_unknown(name, self.program, self._model)) from None
         if relation.derived:
             raise DataError(f"`{name}` is derived by rules; change the base relations it follows from")
         return self._shard.stores[name].table
@@ -312,6 +312,7 @@ class Database:
     def _retyped(self, known: Known) -> Shard:
         """A shard with these types that holds the rows there are."""
         shard = self._new_shard(known)
+        shard.guard = NO_GUARD  # these rows have passed it
         shard.start()
         held = [store for store in self._shard.stores.values() if store.table.base and store.count]
         same = all(shard.stores[store.name].table.types == store.table.types for store in held)
@@ -319,6 +320,7 @@ class Database:
         rows = {name: codes for name, codes in self._base_rows().items() if codes.shape[0]}
         if rows:
             shard.apply(rows, {})
+        shard.guard = self._guard
         return shard
 
     def _shed_symbols(self) -> None:
@@ -329,16 +331,18 @@ class Database:
         held = sum(store.count * store.width for store in self._shard.stores.values())
         if len(self._symbols) < max(_SYMBOLS_KEPT, 8 * held):
             return
-        old, self._symbols = self._symbols, Symbols()
-        rows = self._base_rows()
-        shard = self._new_shard(self._known)
+        fresh = Symbols()
+        shard = self._new_shard(self._known, fresh)
+        shard.guard = NO_GUARD
         shard.start()
+        rows = self._base_rows()
         for name, codes in rows.items():
             for column, kind in enumerate(shard.stores[name].table.types):
                 if kind in SYMBOLIC:
-                    codes[:, column] = encode_all(decode(codes[:, column], kind, old), kind, self._symbols)
+                    codes[:, column] = encode_all(decode(codes[:, column], kind, self._symbols), kind, fresh)
         shard.apply({name: codes for name, codes in rows.items() if codes.shape[0]}, {})
-        self._shard = shard
+        shard.guard = self._guard
+        self._symbols, self._shard = fresh, shard
 
     def _base_rows(self) -> dict[str, Codes]:
         out: dict[str, Codes] = {}

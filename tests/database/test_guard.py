@@ -58,7 +58,7 @@ def test_facts_of_the_program_can_diverge_too() -> None:
 
 
 def test_the_guard_is_on_by_default() -> None:
-    assert Guard(20_000_000, 100_000) == DEFAULT_GUARD
+    assert Guard(20_000_000, 30_000) == DEFAULT_GUARD
     assert hw.Database(hw.compile("v(X) :- r(X)."))._guard == DEFAULT_GUARD
 
 

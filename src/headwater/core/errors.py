@@ -50,6 +50,12 @@ class DataError(HeadwaterError):
     """Rows that do not fit their relation; nothing was applied."""
 
 
+class UnknownRelation(DataError, KeyError):
+    """A relation that there is not, or that is not maintained."""
+
+    __str__ = Exception.__str__  # a KeyError shows its text in quotes
+
+
 class FileError(HeadwaterError):
     """A file of rows that cannot be read or written; the message names the file and the way out."""
 

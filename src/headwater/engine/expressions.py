@@ -14,11 +14,13 @@ from typing import Any, assert_never
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from headwater.core.errors import EvaluationError
 from headwater.core.functions import FUNCTIONS, Function, lookup
 from headwater.core.types import Type
 from headwater.engine.batch import Batch
+from headwater.engine.columns import from_arrow_values, to_arrow
 from headwater.engine.values import SYMBOLIC, Codes, Symbols, code_floats, decode, encode, encode_all, float_codes
 from headwater.language.tree import (
     Binary,
@@ -60,10 +62,15 @@ def both(left: Mask | None, right: Mask | None) -> Mask | None:
 
 
 class Expressions:
-    """Evaluates the terms of one rule: knows its variables' types and the symbols."""
+    """Evaluates the terms of one rule: knows its variables' types and the symbols.
 
-    def __init__(self, types: Mapping[str, Type], symbols: Symbols) -> None:
+    A number that fits into no int64 is an error where rows are derived; where derivations are only looked for
+    (`searching`), such a binding was never a derivation, and is passed over.
+    """
+
+    def __init__(self, types: Mapping[str, Type], symbols: Symbols, *, searching: bool = False) -> None:
         self._types = types
+        self._searching = searching
         self._symbols = symbols
 
     # Terms
@@ -116,7 +123,18 @@ class Expressions:
         if op == "%":
             ok = both(ok, b != 0)
             return Value(np.mod(a, np.where(b == 0, 1, b)), kind, ok)
-        return Value(_exact(op, a, b, ok), kind, ok)
+        out, wrong = _exact(op, a, b)
+        if not wrong.any():
+            return Value(out, kind, ok)
+        if self._searching:
+            return Value(out, kind, both(ok, ~wrong))
+        if ok is not None:
+            wrong &= ok
+        if wrong.any():
+            at = int(np.flatnonzero(wrong)[0])
+            shown = f"{int(a[at])} {op} {int(b[at])}"
+            raise EvaluationError(f"{shown} does not fit into 64 bits; use floats (write 1.0 for 1)")
+        return Value(out, kind, ok)
 
     def _number(self, value: Value) -> Value:
         """Values of which only the run tells the type (items of lists), as numbers where they are."""
@@ -172,19 +190,29 @@ class Expressions:
             except (TypeError, ValueError):
                 good[at] = False
             except OverflowError as problem:
+                if self._searching:
+                    good[at] = False
+                    continue
                 raise EvaluationError(f"{name}{given!r} has no 64-bit value") from problem
         if not good.all():
             ok = both(ok, good[inverse])
         return Value(codes[inverse], result, ok)
 
     def _arrow_call(self, function: Function, args: list[Value], result: Type, size: int) -> Value:
-        from headwater.engine.columns import from_arrow_values, to_arrow
-
         assert function.arrays is not None
         ok: Mask | None = None
         for arg in args:
             ok = both(ok, arg.ok)
-        answer = function.arrays(*(to_arrow(arg.codes, arg.type, self._symbols) for arg in args))
+        try:
+            answer = function.arrays(*(to_arrow(arg.codes, arg.type, self._symbols) for arg in args))
+        except Exception as problem:
+            raise EvaluationError(
+                f"the function `{function.name}` raised {type(problem).__name__}: {problem}"
+            ) from problem
+        if not isinstance(answer, pa.Array | pa.ChunkedArray):
+            raise EvaluationError(
+                f"the function `{function.name}` returned {type(answer).__name__}; it must return an Arrow array"
+            )
         if len(answer) != size:
             raise EvaluationError(
                 f"the function `{function.name}` returned {len(answer)} values for {size} rows; it must give one each"
@@ -248,24 +276,16 @@ _FLOAT_OPS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _exact(op: str, a: Codes, b: Codes, ok: Mask | None) -> Codes:
-    """Integer arithmetic that never wraps around."""
+def _exact(op: str, a: Codes, b: Codes) -> tuple[Codes, Mask]:
+    """Integer arithmetic, and where it wrapped around."""
     out: Codes
     if op == "+":
         out = a + b
-        wrong = ((a ^ out) & (b ^ out)) < 0
-    elif op == "-":
+        return out, ((a ^ out) & (b ^ out)) < 0
+    if op == "-":
         out = a - b
-        wrong = ((a ^ b) & (a ^ out)) < 0
-    else:
-        out = a * b
-        wrong = np.abs(a.astype(np.float64) * b.astype(np.float64)) >= 2.0**63
-    if ok is not None:
-        wrong = wrong & ok
-    if wrong.any():
-        at = int(np.flatnonzero(wrong)[0])
-        raise EvaluationError(f"{int(a[at])} {op} {int(b[at])} does not fit into 64 bits; use floats (write 1.0 for 1)")
-    return out
+        return out, ((a ^ b) & (a ^ out)) < 0
+    return a * b, np.abs(a.astype(np.float64) * b.astype(np.float64)) >= 2.0**63
 
 
 def distinct_rows(matrix: Codes) -> tuple[Codes, npt.NDArray[np.intp]]:

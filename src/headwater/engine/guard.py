@@ -16,7 +16,7 @@ class Guard:
     """How far one transaction may drive one recursion; None: no bound."""
 
     rows: int | None = 20_000_000
-    rounds: int | None = 100_000
+    rounds: int | None = 30_000
 
     def __post_init__(self) -> None:
         for bound in (self.rows, self.rounds):
@@ -27,6 +27,7 @@ class Guard:
 
 
 DEFAULT_GUARD = Guard()
+NO_GUARD = Guard(None, None)
 
 
 class Watch:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from headwater.core.errors import EvaluationError
 from headwater.engine.aggregation import Aggregator
 from headwater.engine.batch import Batch
 from headwater.engine.expressions import distinct_rows
@@ -51,9 +52,13 @@ class Transaction:
         self.rounds = 0
         self._cancelled = cancelled
 
-    def next_tick(self) -> int:
+    def check(self) -> None:
+        """Stop if the caller has asked for it."""
         if self._cancelled():
             raise KeyboardInterrupt
+
+    def next_tick(self) -> int:
+        self.check()
         self.tick += 1
         self.rounds += 1
         return self.tick
@@ -96,7 +101,7 @@ class LevelRunner:
         for table, strand in zip(rule.atoms, rule.arrive, strict=True):
             self._arrive.setdefault(table, []).append(Runner(strand, rule, self._context))
         for table, forbid, allow in zip(rule.negated, rule.forbid, rule.allow, strict=True):
-            self._forbid.setdefault(table, []).append(Runner(forbid, rule, self._context))
+            self._forbid.setdefault(table, []).append(Runner(forbid, rule, self._context, searching=True))
             self._allow.setdefault(table, []).append(Runner(allow, rule, self._context))
         for pull in rule.pulls:
             runner = Runner(pull.strand, rule, self._context, pull.columns)
@@ -319,7 +324,8 @@ class LevelRun:
     def offer(self, runner: Runner, batches: Iterable[Batch], tick: int) -> None:
         """Head rows for the level's tables, to be alive from round `tick` on."""
         store = self._level._stores[runner.rule.table]
-        for batch in batches:
+        for batch in self._naming(runner, batches):
+            self._tx.check()
             columns = runner.head_columns(batch)
             store.admit(columns)
             candidates = _stack(columns, batch.size)
@@ -332,6 +338,15 @@ class LevelRun:
             else:
                 came = store.merge(candidates, proofs, runner.rule.id, tick, self._tx.journal)
             self._came(store, came, runner.rule.id)
+
+    def _naming(self, runner: Runner, batches: Iterable[Batch]) -> Iterator[Batch]:
+        try:
+            yield from batches
+        except EvaluationError as problem:
+            raise self._named(runner, problem) from problem
+
+    def _named(self, runner: Runner, problem: EvaluationError) -> EvaluationError:
+        return EvaluationError(f"{problem}\n  rule: {self._level._names.rule(runner.rule.id)}")
 
     def _came(self, store: Store, rows: Rows, rule: int) -> None:
         if not rows.size:
@@ -392,7 +407,10 @@ class LevelRun:
     def _arrived(self, runner: Runner, rows: Rows, tick: int, after: int) -> None:
         outcome = None
         if runner.fused is not None:
-            outcome = runner.fused.run(runner.starters(rows), tick, after, self._tx.journal)
+            try:
+                outcome = runner.fused.run(runner.starters(rows), tick, after, self._tx.journal)
+            except EvaluationError as problem:
+                raise self._named(runner, problem) from problem
         if outcome is None:
             self.offer(runner, runner.from_rows(rows, tick), after)
             return

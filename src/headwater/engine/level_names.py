@@ -15,6 +15,10 @@ class LevelNames:
         self._plan = plan
         self._context = context
 
+    def rule(self, rule: int) -> str:
+        """A flat rule as it was written."""
+        return print_rule(self._plan.program_rules[self._plan.rules[rule].origin])
+
     def explain(self, bound: str, rule: int | None) -> str:
         """The guard's message: bound, rule, cycle, and the newest rows as samples."""
         names = [name for name in self._level.tables if not self._context.stores[name].table.bag]
@@ -23,7 +27,7 @@ class LevelNames:
         ]
         if rule is not None and rule >= 0:
             flat = self._plan.rules[rule]
-            lines.append(f"  rule: {print_rule(self._plan.program_rules[flat.origin])}")
+            lines.append(f"  rule: {self.rule(rule)}")
             samples = self._samples(flat.table)
             if samples:
                 lines.append(f"  newest rows of `{flat.table}`: {'; '.join(samples)}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from headwater.core.errors import DataError
 from headwater.engine.compaction import compact
 from headwater.engine.guard import Guard
 from headwater.engine.index import Matrix, packed_sort
@@ -111,6 +112,7 @@ class Shard:
         transaction = self._begin(cancelled)
         try:
             self._run(transaction, inserts, deletes, first=first)
+            transaction.check()
         except BaseException:
             self.undo(transaction)
             raise
@@ -178,6 +180,9 @@ class Shard:
             rows = _last_per_key(rows, key)
             same = store.find(rows)
             held = rows_with(store.index(key), np.ascontiguousarray(rows[:, list(key)]), store)[1]
+            stated = held[(store.rules[held] != BASE) & ~np.isin(held, same)]
+            if stated.size:
+                raise DataError(f"a fact of the program has the key of a row of `{store.name}`, and cannot be replaced")
             self._delete(transaction, store, np.setdiff1d(held, same[same >= 0]))
         store.admit([rows[:, column] for column in range(store.width)])
         if store.size == 0 and rows.shape[0] > _BULK_FROM and store.width:

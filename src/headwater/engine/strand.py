@@ -135,14 +135,20 @@ class Runner:
     """One strand, ready to run. `exact` are the atoms of which it finds every match, not just one."""
 
     def __init__(
-        self, strand: Strand, rule: FlatRule, context: Context, columns: tuple[int, ...] | None = None
+        self,
+        strand: Strand,
+        rule: FlatRule,
+        context: Context,
+        columns: tuple[int, ...] | None = None,
+        *,
+        searching: bool = False,
     ) -> None:
-        """`columns` are the head columns that the keys of a pull hold."""
+        """`columns` are the head columns that the keys of a pull hold; a pull is `searching` (see `Expressions`)."""
         self.rule = rule
         self.fused = fuse(strand, rule, context.stores, context.symbols)
         self._strand = strand
         self._context = context
-        self._expressions = Expressions(rule.types, context.symbols)
+        self._expressions = Expressions(rule.types, context.symbols, searching=searching or columns is not None)
         kinds = context.stores[rule.table].table.types
         self._head = [_encoded(source, kind, context.symbols) for source, kind in zip(rule.head, kinds, strict=True)]
         self._cast = {

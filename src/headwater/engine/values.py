@@ -58,6 +58,8 @@ def _identity(value: Any) -> Any:
         return tuple(_identity(item) for item in value)
     if type(value) is str:
         return value
+    if value != value:
+        return "float", "nan"  # one NaN, equal to itself, as in a column of floats
     return type(value).__name__, value
 
 

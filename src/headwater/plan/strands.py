@@ -18,6 +18,7 @@ from headwater.language.tree import (
     Comparison,
     Condition,
     Constant,
+    Goal,
     ListTerm,
     Negation,
     Term,
@@ -26,7 +27,7 @@ from headwater.language.tree import (
 )
 from headwater.plan.model import Absent, Join, Let, Pattern, Pull, Reads, Source, Step, Strand, Test, Var, literal
 from headwater.plan.tables import Draft
-from headwater.program.terms import names
+from headwater.program.terms import goal_names, names
 
 
 def pattern(table: str, args: Sequence[Term], bound: Iterable[str]) -> Pattern:
@@ -71,15 +72,27 @@ class _Goals:
                 self.others.append(goal)
 
     def take_ready(self) -> Iterable[Step]:
+        """Steps for all goals whose variables are known: tests first, and of the assignments only those that a goal
+        asks for, so that nothing is computed for bindings that a later goal excludes."""
         progress = True
         while progress:
             progress = False
-            for goal in list(self.others):
+            for goal in sorted(self.others, key=lambda goal: isinstance(goal, Assign)):
+                if isinstance(goal, Assign) and self.atoms and not self._asked_for(goal.variable.name):
+                    continue
                 step = self._ready(goal)
                 if step is not None:
                     self.others.remove(goal)
                     progress = True
                     yield step
+                    break
+
+    def _asked_for(self, name: str) -> bool:
+        """Whether a goal that is not taken yet needs a variable, or can be looked up by it."""
+        if name in self.bound:
+            return True
+        atoms = any(isinstance(arg, Variable) and arg.name == name for atom in self.atoms.values() for arg in atom.args)
+        return atoms or any(name in goal_names(goal) for goal in self.others if not _assigns(goal, name))
 
     def _ready(self, goal: Assign | Comparison | Condition | Negation) -> Step | None:
         match goal:
@@ -113,6 +126,10 @@ class _Goals:
         slot, atom = min(self.atoms.items(), key=rank)
         del self.atoms[slot]
         return slot, atom
+
+
+def _assigns(goal: Goal, name: str) -> bool:
+    return isinstance(goal, Assign) and goal.variable.name == name
 
 
 def _finish(draft: Draft, rule: int, start: Pattern | None, atom: int | None, goals: _Goals) -> Strand:

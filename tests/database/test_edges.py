@@ -1,0 +1,94 @@
+"""Values and moments at the edges: what a goal excludes is not computed, and what cannot be is refused by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+
+import pyarrow as pa
+import pytest
+
+import headwater as hw
+from headwater.core.functions import unregister
+
+
+@pytest.mark.parametrize(
+    "rule", ["v(Y) :- r(X), !s(X), Y = X * X.", "v(Y) :- r(X), Y = X * X, X < 1000.", "v(Y) :- r(X), Y = X * X, ok(X)."]
+)
+def test_what_a_goal_excludes_is_not_computed(rule: str) -> None:
+    db = hw.Database(hw.compile(f"relation r(x: int). relation s(x: int). relation ok(x: int). {rule}"))
+    db.apply(insert={"r": [(2**40,), (2,)], "s": [(2**40,)], "ok": [(2,)]})
+    assert db.rows("v") == {(4,)}
+
+
+def test_a_number_that_does_not_fit_names_the_rule() -> None:
+    db = hw.Database(hw.compile("relation r(x: int). square: v(Y) :- r(X), Y = X * X."))
+    with pytest.raises(hw.EvaluationError, match=r"does not fit into 64 bits.*\n  rule: square: v\(Y\)"):
+        db.apply(insert={"r": [(2**40,)]})
+    assert db.rows("r") == set()
+
+
+def test_a_list_with_nan_is_one_row() -> None:
+    db = hw.Database(hw.compile("relation p(l: list). q(L) :- p(L)."))
+    db.apply(insert={"p": [([math.nan],)]})
+    db.apply(insert={"p": [([math.nan],)]})
+    assert db.count("p") == db.count("q") == 1
+    db.apply(delete={"p": [([float("nan")],)]})
+    assert db.count("q") == 0
+
+
+def test_a_fact_of_the_program_keeps_its_key() -> None:
+    db = hw.Database(hw.compile("relation k(s: string, n: int) key(s). k(z, 1). v(S, N) :- k(S, N)."))
+    with pytest.raises(hw.DataError, match="a fact of the program has the key of a row of `k`"):
+        db.apply(insert={"k": [("z", 2)]})
+    db.apply(insert={"k": [("z", 1), ("y", 2)]})
+    assert db.rows("v") == {("z", 1), ("y", 2)}
+
+
+@pytest.fixture
+def failing() -> Iterator[None]:
+    @hw.register("inverse", ("float",), "float")
+    def inverse(values: pa.Array) -> object:
+        if 0.0 in values.to_pylist():
+            raise ZeroDivisionError("by zero")
+        return None
+
+    yield
+    unregister("inverse")
+
+
+@pytest.mark.usefixtures("failing")
+@pytest.mark.parametrize(("value", "said"), [(0.0, "raised ZeroDivisionError: by zero"), (1.0, "returned NoneType")])
+def test_a_function_of_the_user_that_fails_is_named(value: float, said: str) -> None:
+    db = hw.Database(hw.compile("relation r(x: float). v(Y) :- r(X), Y = inverse(X)."))
+    with pytest.raises(hw.EvaluationError, match=f"`inverse` {said}"):
+        db.apply(insert={"r": [(value,)]})
+    assert db.rows("r") == set()
+
+
+def test_a_relation_that_there_is_not() -> None:
+    db = hw.Database(hw.compile("reach(X, Y) :- link(X, Y)."))
+    with pytest.raises(hw.UnknownRelation) as caught:
+        db.rows("raech")
+    assert str(caught.value) == "there is no relation `raech`; did you mean `reach`?"
+    assert isinstance(caught.value, hw.DataError)
+    assert isinstance(caught.value, KeyError)
+
+
+def test_a_cancellation_in_the_last_round_takes_the_transaction_back() -> None:
+    db = hw.Database(hw.compile("reach(X, Y) :- link(X, Y)."))
+    db.apply(insert={"link": [("a", "b")]})
+    asked = 0
+
+    def count() -> bool:
+        nonlocal asked
+        asked += 1
+        return False
+
+    db.apply(insert={"link": [("b", "c")]}, cancelled=count)
+    for moment in range(asked):
+        answers = iter([False] * moment + [True])
+        with pytest.raises(KeyboardInterrupt):
+            db.apply(insert={"link": [("x", "y")]}, cancelled=partial(next, answers))
+        assert db.rows("reach") == {("a", "b"), ("b", "c")}
