@@ -58,3 +58,32 @@ def mark_children(parents, first, use, following, position, stamp, at, child, ou
         child = -2
         at += 1
     return count, at, child
+
+
+@njit(cache=True, nogil=True)
+def mark_descendants(queue, known, count, first, uses, following, positions, stamp, at, use, child, old_stamp):
+    """Mark all that rests on the first `known` rows of a queue through uses of a store by itself, and queue it too.
+
+    Rows from `known` on were marked here; `old_stamp` has what they were. Stops when the queue is full; returns
+    (count, next row of the queue, next use, next child).
+    """
+    full = queue.size
+    while at < count:
+        while use < uses.size:
+            if child == -2:
+                child = first[queue[at], uses[use]]
+            while child >= 0:
+                state = stamp[child]
+                if state > 0 or state == GHOST:
+                    if count == full:
+                        return count, at, use, child
+                    queue[count] = child
+                    old_stamp[count] = state
+                    stamp[child] = MARKED
+                    count += 1
+                child = following[child, positions[use]]
+            child = -2
+            use += 1
+        use = 0
+        at += 1
+    return count, at, use, child

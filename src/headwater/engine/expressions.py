@@ -14,7 +14,6 @@ from typing import Any, assert_never
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from headwater.core.errors import EvaluationError
 from headwater.core.functions import FUNCTIONS, Function, lookup
@@ -209,7 +208,7 @@ class Expressions:
             raise EvaluationError(
                 f"the function `{function.name}` raised {type(problem).__name__}: {problem}"
             ) from problem
-        if not isinstance(answer, pa.Array | pa.ChunkedArray):
+        if not hasattr(answer, "__len__"):
             raise EvaluationError(
                 f"the function `{function.name}` returned {type(answer).__name__}; it must return an Arrow array"
             )

@@ -16,9 +16,9 @@ from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
 from headwater.engine import kernels
 from headwater.engine.index import Box, Space, box_of
-from headwater.engine.journal import Journal
+from headwater.engine.journal import Entry, Journal
 from headwater.engine.selection import is_single
-from headwater.engine.states import GHOST
+from headwater.engine.states import GHOST, MARKED
 from headwater.engine.store import Rows, Store, Writer
 from headwater.engine.values import Symbols, encode
 from headwater.language.tree import Binary, Constant, Term, Variable
@@ -215,6 +215,81 @@ class FusedBest:
         head.admit([candidates[:, column] for column in range(head.width)])
         head.reserve(values.size)
         return head.merge(candidates, proofs, self._rule.id, after, journal), lost
+
+
+class FusedPull:
+    """Marked rows of a set table derived again by a rule of two atoms: the first by index, the second known whole."""
+
+    def __init__(self, strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols) -> None:
+        assert strand.start is not None
+        first, second = strand.steps
+        assert isinstance(first, Join)
+        assert isinstance(second, Join)
+        self._head = stores[rule.table]
+        self._right = stores[first.pattern.table]
+        self._last = stores[second.pattern.table]
+        self._rule = rule.id
+        self._slot = first.atom
+        self._columns = tuple(column for column, _ in first.pattern.key)
+        known = {name: column for column, name in strand.start.binds}
+        bound = {name: column for column, name in first.pattern.binds}
+        self._key_from = np.full(len(self._columns), -1, dtype=np.int64)
+        self._constants = np.zeros(len(self._columns), dtype=np.int64)
+        for at, (column, source) in enumerate(first.pattern.key):
+            if isinstance(source, Var):
+                self._key_from[at] = known[source.name]
+            else:
+                self._constants[at] = encode(source.value, self._right.table.types[column], symbols)
+        places: list[tuple[int, int]] = [(0, 0)] * self._last.width
+        for column, source in second.pattern.key:
+            if isinstance(source, Literal):
+                places[column] = _CONSTANT, encode(source.value, self._last.table.types[column], symbols)
+            else:
+                places[column] = (_LEFT, known[source.name]) if source.name in known else (_RIGHT, bound[source.name])
+        self._places = _places(places)
+
+    def run(self, rows: Rows, tick: int, journal: Journal) -> Rows:
+        """Of these marked rows those that were derived again, alive from round `tick` on."""
+        head, right, last = self._head, self._right, self._last
+        if right.size == 0 or last.size == 0:
+            return _NO_ROWS
+        index = right.index(self._columns)
+        last.identify()
+        found = np.empty(rows.size, dtype=np.int32)
+        old_rule = np.empty(rows.size, dtype=np.int16)
+        old_proof = np.empty((rows.size, head.depth), dtype=np.int32)
+        count = kernels.pull_pairs(
+            rows, MARKED, head.data, self._key_from, self._constants, right.data, index.columns, *box_of(index.space),
+            *index.lists, right.stamp, *self._places, last.data, last.heads, *box_of(last.space), last.stamp,
+            self._slot, self._rule, tick, head.stamp, head.rules, head.proof, found, old_rule, old_proof,
+        )  # fmt: skip
+        came = found[:count].copy()
+        if count:
+            was = np.full(count, MARKED, dtype=np.int32)
+            journal.note(head, Entry(came, was, old_rule[:count].copy(), old_proof[:count].copy()))
+            head.relink(came)
+        return came
+
+
+def fuse_pull(
+    strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols, columns: tuple[int, ...]
+) -> FusedPull | None:
+    """The compiled form of a pull, if it has one."""
+    head = stores[rule.table]
+    if head.table.picks or len(columns) != head.width or len(rule.atoms) != 2 or len(strand.steps) != 2:
+        return None
+    first, second = strand.steps
+    start = strand.start
+    if start is None or start.key or start.equal or len(start.binds) != head.width:
+        return None
+    if not isinstance(first, Join) or not isinstance(second, Join) or first.pattern.equal:
+        return None
+    if len(second.pattern.key) != stores[second.pattern.table].width:
+        return None
+    known = {name for _, name in start.binds}
+    if any(isinstance(source, Var) and source.name not in known for _, source in first.pattern.key):
+        return None
+    return FusedPull(strand, rule, stores, symbols)
 
 
 def fuse(strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols) -> FusedSet | FusedBest | None:

@@ -556,3 +556,94 @@ def join_best(
                 scratch[home, 2] = other
                 scratch[home, 3] = value
     return met
+
+
+@njit(cache=True, nogil=True)
+def pull_pairs(
+    rows,
+    state,
+    head,
+    key_from,
+    constants,
+    right,
+    key_columns,
+    right_direct,
+    right_base,
+    right_extent,
+    begin,
+    order,
+    right_heads,
+    chain,
+    right_stamp,
+    last_side,
+    last_from,
+    last,
+    last_heads,
+    last_direct,
+    last_base,
+    last_extent,
+    last_stamp,
+    first_slot,
+    rule_id,
+    tick,
+    stamp,
+    rules,
+    proof,
+    found,
+    old_rule,
+    old_proof,
+):
+    """Find for each marked row a derivation by a rule of two atoms, and give it back its life with that proof.
+
+    The first atom is looked up by columns of the row, the second is then known whole. A row given back is seen by
+    the rows after it. Returns how many were; what their rule and proof were is in the `old` buffers.
+    """
+    key = np.empty((1, key_columns.size), dtype=np.int64)
+    values = np.empty(last.shape[1], dtype=np.int64)
+    is_sorted = begin.size > 0
+    count = 0
+    for at in range(rows.size):
+        row = rows[at]
+        if stamp[row] != state:
+            continue
+        cell = _cell_of(
+            row, head, key_from, constants, key, right, key_columns, right_direct, right_base, right_extent, right_heads
+        )
+        if cell < 0:
+            continue
+        place = np.int64(begin[cell]) if is_sorted else np.int64(0)
+        end = np.int64(begin[cell + 1]) if is_sorted else np.int64(0)
+        linked = ~right_heads[cell]
+        while True:
+            if place < end:
+                other = order[place]
+                place += 1
+            elif linked >= 0:
+                other = linked
+                linked = chain[linked]
+            else:
+                break
+            if right_stamp[other] <= 0:
+                continue
+            inside = True
+            for column in range(values.size):
+                values[column] = _value(last_side[column], last_from[column], head, row, right, other)
+                if last_direct:
+                    offset = values[column] - last_base[column]
+                    inside = inside and 0 <= offset < last_extent[column]
+            if not inside:
+                continue
+            _, third = _find_slot(values, last, last_heads, last_direct, last_base, last_extent)
+            if third < 0 or last_stamp[third] <= 0:
+                continue
+            found[count] = row
+            old_rule[count] = rules[row]
+            for position in range(proof.shape[1]):
+                old_proof[count, position] = proof[row, position]
+            count += 1
+            rules[row] = rule_id
+            proof[row, first_slot] = other
+            proof[row, 1 - first_slot] = third
+            stamp[row] = tick
+            break
+    return count

@@ -29,7 +29,7 @@ from headwater.engine.journal import Journal
 from headwater.engine.level_names import LevelNames
 from headwater.engine.selection import best_part, is_single, rows_with, select
 from headwater.engine.states import EVER, GHOST, GONE, MARKED
-from headwater.engine.store import Rows, Store, Use
+from headwater.engine.store import Rows, Store, Use, mark_descendants
 from headwater.engine.strand import Context, Done, Runner
 from headwater.engine.values import Codes
 from headwater.plan.model import FlatRule, Level, Plan
@@ -37,6 +37,7 @@ from headwater.program.strata import Mode
 
 Delta = dict[str, list[Rows]]
 _HURRY_FROM = 2048
+_PASSES = 3
 RECEIVED = -1  # the rule number of a row that came from outside: inserted by the user, or sent by another shard
 
 
@@ -90,11 +91,18 @@ class LevelRunner:
         self._spontaneous: list[Runner] = []
         for rule in self._rules:
             self._prepare(rule)
+        for pulls in self._pulls.values():
+            pulls.sort(key=lambda pull: pull[1].pull is None)  # the quick ones first: they leave less to the others
         self.reads = frozenset(
             (*self._arrive, *self._forbid, *(s.name for a in self._aggregators for _, s in a.sources))
         )
         self.outboxes = [one.outbox for one in plan.shipments if one.table in self._stores]
         self._names = LevelNames(level, plan, context)
+        self.plain = (
+            level.mode is Mode.MONOTONE
+            and not self._aggregators
+            and not any(store.table.picks for store in self._stores.values())
+        )
         self._ranked = {name for name, store in self._stores.items() if level.recursive and is_single(store)}
 
     def _prepare(self, rule: FlatRule) -> None:
@@ -275,8 +283,11 @@ class LevelRun:
         frontier = [(store, rows) for store, rows in lost if rows.size]
         while frontier:
             store, rows = frontier.pop()
+            rows = mark_descendants(store, rows, self._tx.journal)
             marked.append((store, rows))
             for use in self._level._uses.get(store.name, ()):
+                if use.child is store:
+                    continue
                 more = use.child.mark(use, rows, self._tx.journal)
                 if more.size:
                     frontier.append((use.child, more))
@@ -284,35 +295,66 @@ class LevelRun:
         out = _by_store(marked)
         for store, rows in out:
             store.release(rows, self._tx.journal)
-            if store.name in self._outgoing:
-                self._outgoing[store.name].append(rows)
+            self._note_outgoing(store, rows)
         self._marked.extend(out)
         return out
 
     # Phase 2
 
     def derive_again(self, marked: list[tuple[Store, Rows]], tick: int) -> None:
-        for store, rows in marked:
-            if store.table.picks:
-                self._pull_groups(store, rows, tick)
-            else:
-                self._pull_rows(store, rows, tick)
+        """Give marked rows that have another derivation their life back.
 
-    def _pull_rows(self, store: Store, rows: Rows, tick: int) -> None:
+        Where the level's tables are sets, what follows from a row given back is alive or marked itself: it is enough to
+        pull the rows left again, and to propagate only what the last pass gave back, which that pass may have
+        found too late for some. Rows of earlier passes count as old. Elsewhere a row given back may be a
+        worse one than before, and is propagated like a new one.
+        """
+        if not self._level.plain:
+            for store, rows in marked:
+                if store.table.picks:
+                    self._pull_groups(store, rows, tick)
+                else:
+                    self._came_back(self._pull_rows(store, rows, tick))
+            return
+        for _ in range(_PASSES):
+            back = [one for store, rows in marked for one in self._pull_rows(store, rows, tick - 1)]
+            for store, rows, _ in back:
+                self._note_outgoing(store, rows)
+            marked = [(store, rows[store.stamp[rows] == MARKED]) for store, rows in marked]
+            marked = [(store, rows) for store, rows in marked if rows.size]
+            if not back or not marked:
+                return
+        for store, rows, _ in back:
+            store.stamp[rows] = tick
+        self._came_back(back)
+
+    def _came_back(self, back: Iterable[tuple[Store, Rows, int]]) -> None:
+        for store, rows, rule in back:
+            self._came(store, rows, rule)
+
+    def _pull_rows(self, store: Store, rows: Rows, tick: int) -> list[tuple[Store, Rows, int]]:
+        """Pull marked rows one by one: those given back, with the rule that did it."""
+        back: list[tuple[Store, Rows, int]] = []
+        for _, runner in self._level._pulls[store.name]:
+            rows = rows[store.stamp[rows] == MARKED]
+            if not rows.size:
+                break
+            if runner.pull is not None:
+                back.append((store, runner.pull.run(rows, tick, self._tx.journal), runner.rule.id))
+            else:
+                back.extend((store, came, runner.rule.id) for came in self._pull_by_steps(runner, store, rows, tick))
+        return [(store, came, rule) for store, came, rule in back if came.size]
+
+    def _pull_by_steps(self, runner: Runner, store: Store, rows: Rows, tick: int) -> Iterator[Rows]:
         keys = store.data[rows].astype(np.int64)
         done: Done = np.zeros(rows.size, dtype=np.bool_)
-        for _, runner in self._level._pulls[store.name]:
-            for batch in runner.from_keys(keys, done):
-                assert batch.origin is not None
-                origin, first = np.unique(batch.origin, return_index=True)
-                open_ = ~done[origin]
-                origin, first = origin[open_], first[open_]
-                done[origin] = True
-                chosen = batch.take(first)
-                came = store.merge(keys[origin], runner.proofs(chosen), runner.rule.id, tick, self._tx.journal)
-                self._came(store, came, runner.rule.id)
-            if done.all():
-                return
+        for batch in runner.from_keys(keys, done):
+            assert batch.origin is not None
+            origin, first = np.unique(batch.origin, return_index=True)
+            open_ = ~done[origin]
+            origin, first = origin[open_], first[open_]
+            done[origin] = True
+            yield store.merge(keys[origin], runner.proofs(batch.take(first)), runner.rule.id, tick, self._tx.journal)
 
     def _pull_groups(self, store: Store, rows: Rows, tick: int) -> None:
         for columns, runner in self._level._pulls[store.name]:
@@ -352,10 +394,13 @@ class LevelRun:
         if not rows.size:
             return
         self.delta.setdefault(store.name, []).append(rows)
-        if store.name in self._outgoing:
-            self._outgoing[store.name].append(rows)
+        self._note_outgoing(store, rows)
         if self._watch is not None:
             self._watch.came(rule, rows.size)
+
+    def _note_outgoing(self, store: Store, rows: Rows) -> None:
+        if store.name in self._outgoing:
+            self._outgoing[store.name].append(rows)
 
     def _lost_place(self, store: Store, rows: Rows) -> None:
         if rows.size:

@@ -372,6 +372,31 @@ class Writer:
         return self._came[0] if len(self._came) == 1 else np.concatenate(self._came)
 
 
+def mark_descendants(store: Store, rows: Rows, journal: Journal) -> Rows:
+    """Mark what rests on these marked rows of a store within the store itself; the rows with all that was marked."""
+    own = [use for use in store.uses if use.child is store]
+    if not own:
+        return rows
+    store.link()
+    store.room_for_children()
+    columns = np.array([use.column for use in own], dtype=np.int64)
+    positions = np.array([use.position for use in own], dtype=np.int64)
+    queue = np.empty(max(1024, 8 * rows.size), dtype=np.int32)
+    queue[: rows.size] = rows
+    old = np.empty_like(queue)
+    count, at, use, child = rows.size, 0, 0, -2
+    while True:
+        count, at, use, child = child_kernels.mark_descendants(
+            queue, rows.size, count, store.first, columns, store.following, positions, store.stamp, at, use, child, old
+        )
+        if at == count:
+            break
+        queue, old = _resized(queue, 4 * queue.size, count), _resized(old, 4 * old.size, count)
+    if count > rows.size:
+        journal.note(store, Entry(queue[rows.size : count].copy(), old[rows.size : count].copy()))
+    return queue[:count]
+
+
 def _resized(array: npt.NDArray[Any], capacity: int, used: int) -> npt.NDArray[Any]:
     grown = np.empty((capacity, *array.shape[1:]), dtype=array.dtype)
     grown[:used] = array[:used]

@@ -16,7 +16,7 @@ from headwater.core.types import Type
 from headwater.engine import kernels
 from headwater.engine.batch import Batch, Column
 from headwater.engine.expressions import Expressions
-from headwater.engine.fused import fuse
+from headwater.engine.fused import fuse, fuse_pull
 from headwater.engine.states import EVER
 from headwater.engine.store import Rows, Store
 from headwater.engine.values import Symbols, encode
@@ -145,7 +145,8 @@ class Runner:
     ) -> None:
         """`columns` are the head columns that the keys of a pull hold; a pull is `searching` (see `Expressions`)."""
         self.rule = rule
-        self.fused = fuse(strand, rule, context.stores, context.symbols)
+        self.fused = None if searching or columns else fuse(strand, rule, context.stores, context.symbols)
+        self.pull = fuse_pull(strand, rule, context.stores, context.symbols, columns) if columns else None
         self._strand = strand
         self._context = context
         self._expressions = Expressions(rule.types, context.symbols, searching=searching or columns is not None)
