@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from types import MappingProxyType
@@ -66,14 +68,28 @@ def _explain_plan(program: Program) -> str:
     return explain(build(program, types), types)
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Trees hold no cycles: searching them for garbage again and again would cost more than making them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 def compile(text: str, *, name: str = "<text>", disabled: Iterable[str] = ()) -> CompiledProgram:  # noqa: A001
     """A program from its text; raises ProgramError. Rewrites named in `disabled` are left out."""
-    return compile_tree(parse(Source(name, text)), disabled=disabled)
+    with _uncollected():
+        return compile_tree(parse(Source(name, text)), disabled=disabled)
 
 
 def compile_file(path: str | PathLike[str], *, disabled: Iterable[str] = ()) -> CompiledProgram:
     """A program from a file, its includes found beside it; raises ProgramError, or OSError if it cannot be read."""
-    return compile_tree(parse_file(path), disabled=disabled)
+    with _uncollected():
+        return compile_tree(parse_file(path), disabled=disabled)
 
 
 def compile_tree(tree: Tree, *, disabled: Iterable[str] = ()) -> CompiledProgram:

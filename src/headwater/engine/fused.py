@@ -15,6 +15,7 @@ import numpy.typing as npt
 from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
 from headwater.engine import kernels
+from headwater.engine.batch import Batch
 from headwater.engine.index import Box, Space, box_of
 from headwater.engine.journal import Entry, Journal
 from headwater.engine.selection import is_single
@@ -131,9 +132,9 @@ class FusedSet:
                 )  # fmt: skip
             else:
                 at, place, linked, size, revived = kernels.join_merge(
-                    rows, *arguments.all, *self._places, probe.slot, self._rule.id, after, head.data, head.stamp,
-                    head.rules, head.proof, head.heads, *box_of(head.space), head.size, head.room(), clean, at, place,
-                    linked, *writer.buffers,
+                    rows, *arguments.all, *self._places, rows.reshape(-1, 1), np.array([probe.slot]), 1 - probe.slot,
+                    self._rule.id, after, head.data, head.stamp, head.rules, head.proof, head.heads,
+                    *box_of(head.space), head.size, head.room(), clean, at, place, linked, *writer.buffers,
                 )  # fmt: skip
             writer.took(size, revived)
             if at < rows.size:
@@ -141,6 +142,98 @@ class FusedSet:
                 if probe.left is head or probe.right is head:
                     arguments = probe.arguments(tick)
         return writer.came(), _NO_ROWS
+
+
+class FusedTail:
+    """The last join of a longer rule, from bindings of all other atoms into a table that keeps all rows."""
+
+    def __init__(self, strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols) -> None:
+        join = strand.steps[-1]
+        assert isinstance(join, Join)
+        self._rule = rule.id
+        self._head = stores[rule.table]
+        self._right = stores[join.pattern.table]
+        self._reads = join.reads
+        self._columns = tuple(column for column, _ in join.pattern.key)
+        self._slot = join.atom
+        self._slots = np.array([at for at in range(len(rule.atoms)) if at != join.atom], dtype=np.int64)
+        rights = {name: column for column, name in join.pattern.binds}
+        keyed = [source.name for _, source in join.pattern.key if isinstance(source, Var)]
+        copied = [source.name for source in rule.head if isinstance(source, Var) and source.name not in rights]
+        self._names = list(dict.fromkeys((*keyed, *copied)))
+        self._key_from = np.full(len(join.pattern.key), -1, dtype=np.int64)
+        self._constants = np.zeros(len(join.pattern.key), dtype=np.int64)
+        for at, (column, source) in enumerate(join.pattern.key):
+            if isinstance(source, Var):
+                self._key_from[at] = self._names.index(source.name)
+            else:
+                self._constants[at] = encode(source.value, self._right.table.types[column], symbols)
+        places: list[tuple[int, int]] = []
+        for source, kind in zip(rule.head, self._head.table.types, strict=True):
+            if isinstance(source, Literal):
+                places.append((_CONSTANT, encode(source.value, kind, symbols)))
+            elif source.name in rights:
+                places.append((_RIGHT, rights[source.name]))
+            else:
+                places.append((_LEFT, self._names.index(source.name)))
+        self._places = _places(places)
+
+    def run(self, batch: Batch, tick: int, after: int, journal: Journal) -> Rows:
+        """Head rows that these bindings give, alive from round `after` on."""
+        head, right = self._head, self._right
+        if right.size == 0:
+            return _NO_ROWS
+        left = np.empty((batch.size, len(self._names)), dtype=np.int64)
+        for at, name in enumerate(self._names):
+            left[:, at] = batch.columns[name]
+        proofs = np.stack([batch.rows[int(slot)] for slot in self._slots], axis=1)
+        head.admit_range(*self._bounds(left))
+        head.identify()
+        index = right.index(self._columns)
+        newest = tick if self._reads is Reads.ALL else tick - 1
+        clean = journal.all_alive(head)
+        writer = Writer(head, journal, 1 if clean else _ROOM)
+        rows = np.arange(batch.size, dtype=np.int32)
+        at, place, linked = 0, np.int64(-1), np.int32(-1)
+        while at < rows.size:
+            at, place, linked, size, revived = kernels.join_merge(
+                rows, left, self._key_from, self._constants, right.data, index.columns, *box_of(index.space),
+                *index.lists, right.stamp, newest, *self._places, proofs, self._slots, self._slot, self._rule, after,
+                head.data, head.stamp, head.rules, head.proof, head.heads, *box_of(head.space), head.size, head.room(),
+                clean, at, place, linked, *writer.buffers,
+            )  # fmt: skip
+            writer.took(size, revived)
+            if at < rows.size:
+                head.expand()
+        return writer.came()
+
+    def _bounds(self, left: npt.NDArray[np.int64]) -> Places:
+        low = np.empty(self._places[0].size, dtype=np.int64)
+        high = np.empty(self._places[0].size, dtype=np.int64)
+        for at, (side, column) in enumerate(zip(*(part.tolist() for part in self._places), strict=True)):
+            if side == _CONSTANT:
+                low[at] = high[at] = column
+            elif side == _LEFT:
+                low[at], high[at] = left[:, column].min(), left[:, column].max()
+            else:
+                low[at], high[at] = self._right.bounds.low[column], self._right.bounds.high[column]
+        return low, high
+
+
+def fuse_tail(strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols) -> FusedTail | None:
+    """The compiled form of a strand's last join, if it has one."""
+    head = stores[rule.table]
+    if strand.atom is None or len(rule.atoms) < 3 or head.table.picks or not rule.head:
+        return None
+    join = strand.steps[-1]
+    if not isinstance(join, Join) or join.any or join.pattern.equal:
+        return None
+    if len(join.pattern.key) == stores[join.pattern.table].width:
+        return None
+    for source, kind in zip(rule.head, head.table.types, strict=True):
+        if isinstance(source, Var) and rule.types[source.name] is not kind:
+            return None
+    return FusedTail(strand, rule, stores, symbols)
 
 
 class FusedBest:

@@ -83,6 +83,31 @@ def cells_hash(keys, heads, data, columns, out):
 
 
 @njit(cache=True, nogil=True)
+def search_ordered(keys, data, size, out):
+    """The row equal to each key, or -1, in rows that lie in ascending order."""
+    width = data.shape[1]
+    for at in range(keys.shape[0]):
+        low, high = 0, size
+        while low < high:
+            middle = (low + high) // 2
+            less = False
+            for column in range(width):
+                value = np.int64(data[middle, column])
+                if value != keys[at, column]:
+                    less = value < keys[at, column]
+                    break
+            if less:
+                low = middle + 1
+            else:
+                high = middle
+        out[at] = low
+        for column in range(width):
+            if low == size or np.int64(data[low, column]) != keys[at, column]:
+                out[at] = -1
+                break
+
+
+@njit(cache=True, nogil=True)
 def sort_by_cell(data, size, columns, base, extent, begin, order):
     """Counting sort: `order[begin[cell]:begin[cell + 1]]` are the rows whose key has that cell, oldest first."""
     begin[:] = 0
@@ -324,10 +349,13 @@ def _cell_of(start, left, key_from, constants, key, right, key_columns, direct, 
 @njit(cache=True, nogil=True)
 def join_merge(
     rows, left, key_from, constants, right, key_columns, right_direct, right_base, right_extent, begin, order,
-    right_heads, chain, right_stamp, newest, head_side, head_from, left_slot, rule_id, tick, data, stamp, rules, proof,
-    heads, direct, base, extent, size, limit, all_alive, at, place, linked, back_rows, old_stamp, old_rule, old_proof,
+    right_heads, chain, right_stamp, newest, head_side, head_from, left_proof, left_slots, right_slot, rule_id, tick,
+    data, stamp, rules, proof, heads, direct, base, extent, size, limit, all_alive, at, place, linked, back_rows,
+    old_stamp, old_rule, old_proof,
 ):  # fmt: skip
-    """A rule of two atoms in one loop: probe an index with the starting rows and merge the head rows found.
+    """The last atom of a rule in one loop: probe an index with the starting rows and merge the head rows found.
+
+    `left_proof` has, for each starting row, the rows that a proof names at `left_slots`.
 
     Keys come from columns of the starting rows (`key_from`) or, where that is -1, from `constants`; head columns
     from the starting row, the row met, or (`head_side` 2) a constant. Goes on from starting row `at` and the cursor
@@ -383,8 +411,9 @@ def join_merge(
                         row = np.int32(size)
                         size += 1
                         _append(row, home, values, tick, rule_id, data, stamp, rules, heads)
-                        proof[row, left_slot] = start
-                        proof[row, 1 - left_slot] = other
+                        for slot in range(left_slots.size):
+                            proof[row, left_slots[slot]] = left_proof[at, slot]
+                        proof[row, right_slot] = other
                     elif not all_alive and stamp[row] <= 0:
                         if back == full:
                             return at, place, linked, size, back
@@ -392,8 +421,9 @@ def join_merge(
                         back += 1
                         if stamp[row] != GHOST:
                             rules[row] = rule_id
-                            proof[row, left_slot] = start
-                            proof[row, 1 - left_slot] = other
+                            for slot in range(left_slots.size):
+                                proof[row, left_slots[slot]] = left_proof[at, slot]
+                            proof[row, right_slot] = other
                         stamp[row] = tick
                 if place < last:
                     place += 1

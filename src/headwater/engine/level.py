@@ -456,6 +456,12 @@ class LevelRun:
                 outcome = runner.fused.run(runner.starters(rows), tick, after, self._tx.journal)
             except EvaluationError as problem:
                 raise self._named(runner, problem) from problem
+        if outcome is None and runner.tail is not None:
+            store = self._level._stores[runner.rule.table]
+            for batch in self._naming(runner, runner.before_tail(rows, tick)):
+                self._tx.check()
+                self._came(store, runner.tail.run(batch, tick, after, self._tx.journal), runner.rule.id)
+            return
         if outcome is None:
             self.offer(runner, runner.from_rows(rows, tick), after)
             return

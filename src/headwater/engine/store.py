@@ -28,6 +28,7 @@ _NARROW = np.iinfo(np.int32)
 _WIDE_TYPES = frozenset({Type.FLOAT, Type.TIMESTAMP, Type.DURATION})
 _FLOOR = 16
 _CHUNK = 1 << 16
+_FEW = 1024  # searching for so few rows costs less than identifying all
 _GROWTH = 4  # room that is not used yet costs nothing, moving rows does
 
 
@@ -184,6 +185,10 @@ class Store:
 
     def find(self, keys: npt.NDArray[np.int64]) -> Rows:
         """The row with exactly these columns, alive or not, or -1."""
+        if self.identified < self.size and keys.shape[0] * _FEW < self.size:
+            rows: Rows = np.empty(keys.shape[0], dtype=np.int32)
+            kernels.search_ordered(keys, self.data, self.size, rows)  # only rows loaded in bulk are not identified
+            return rows
         self.identify()
         cells = np.empty(keys.shape[0], dtype=np.int64)
         if self.size == 0:

@@ -16,7 +16,7 @@ from headwater.core.types import Type
 from headwater.engine import kernels
 from headwater.engine.batch import Batch, Column
 from headwater.engine.expressions import Expressions
-from headwater.engine.fused import fuse, fuse_pull
+from headwater.engine.fused import fuse, fuse_pull, fuse_tail
 from headwater.engine.states import EVER
 from headwater.engine.store import Rows, Store
 from headwater.engine.values import Symbols, encode
@@ -146,6 +146,7 @@ class Runner:
         """`columns` are the head columns that the keys of a pull hold; a pull is `searching` (see `Expressions`)."""
         self.rule = rule
         self.fused = None if searching or columns else fuse(strand, rule, context.stores, context.symbols)
+        self.tail = None if searching or columns else fuse_tail(strand, rule, context.stores, context.symbols)
         self.pull = fuse_pull(strand, rule, context.stores, context.symbols, columns) if columns else None
         self._strand = strand
         self._context = context
@@ -181,8 +182,13 @@ class Runner:
                 case other:
                     assert_never(other)
 
-    def from_rows(self, rows: Rows, tick: int) -> Iterator[Batch]:
-        """Bindings that use one of these rows where the strand starts."""
+    def before_tail(self, rows: Rows, tick: int) -> Iterator[Batch]:
+        """Bindings of all goals but the last join."""
+        return self.from_rows(rows, tick, len(self._steps) - 1)
+
+    def from_rows(self, rows: Rows, tick: int, until: int | None = None) -> Iterator[Batch]:
+        """Bindings that use one of these rows where the strand starts, after all steps or those before `until`."""
+        end = len(self._steps) if until is None else until
         start = self._strand.start
         assert start is not None
         data = self._context.stores[start.table].data
@@ -192,7 +198,7 @@ class Runner:
                 batch = Batch(chunk.size, {name: data[chunk, column] for column, name in start.binds})
                 if self._strand.atom is not None:
                     batch.rows[self._strand.atom] = chunk
-                yield from self._flow(batch, 0, tick, None)
+                yield from self._flow(batch, 0, tick, None, end)
 
     def starters(self, rows: Rows) -> Rows:
         """Of these rows those that the strand's start matches."""
@@ -259,14 +265,14 @@ class Runner:
             batch = after
         return None, batch
 
-    def _flow(self, batch: Batch, at: int, tick: int, done: Done | None) -> Iterator[Batch]:
-        for position in range(at, len(self._steps)):
+    def _flow(self, batch: Batch, at: int, tick: int, done: Done | None, end: int | None = None) -> Iterator[Batch]:
+        for position in range(at, len(self._steps) if end is None else end):
             if not batch.size:
                 return
             step = self._steps[position]
             if isinstance(step, _Join):
                 for wider in step.run(batch, tick, done):
-                    yield from self._flow(wider, position + 1, tick, done)
+                    yield from self._flow(wider, position + 1, tick, done, end)
                 return
             batch = self._one(batch, step)
         if batch.size:
