@@ -38,7 +38,7 @@ def _crowded(store: Store) -> bool:
 
 def _needed_ghosts(own: list[Store]) -> dict[Store, npt.NDArray[np.bool_]]:
     """The ghosts that a proof of a row alive rests on, directly or through other ghosts."""
-    needed = {store: np.zeros(store.size, dtype=np.bool_) for store in own}
+    needed = {store: np.full(store.size, store.table.outbox) for store in own}
     frontier = [(store, store.alive()) for store in own]
     while frontier:
         store, rows = frontier.pop()

@@ -78,6 +78,7 @@ class Table:
     base: bool = False
     picks: tuple[Pick, ...] = ()
     depth: int = 0  # rows that a proof names, at most
+    outbox: bool = False  # the owners of its rows, on other shards, count on every row that has a proof, ghosts too
     bag: bool = False  # no relation of the program: an aggregate's bindings, or rows on their way between shards
 
 
