@@ -88,7 +88,8 @@ def _meeting_place(body: tuple[Goal, ...], relations: Mapping[str, Relation]) ->
 
 
 def _add_boxes(drafts: Drafts, made: Shipment, table: Table) -> None:
-    drafts.tables[made.outbox] = Table(made.outbox, table.types, table.columns, picks=table.picks, outbox=True, bag=True)
+    columns, picks = table.columns, table.picks
+    drafts.tables[made.outbox] = Table(made.outbox, table.types, columns, picks=picks, outbox=True, bag=True)
     drafts.tables[made.inbox] = Table(made.inbox, (Type.INT, *table.types), ("sender", *table.columns), bag=True)
     drafts.homes[made.outbox] = drafts.homes[made.inbox] = made.table
 
