@@ -69,7 +69,7 @@ def _explain_plan(program: Program) -> str:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Trees hold no cycles: searching them for garbage again and again would cost more than making them."""
     was = gc.isenabled()
     gc.disable()
@@ -82,13 +82,13 @@ def _uncollected() -> Iterator[None]:
 
 def compile(text: str, *, name: str = "<text>", disabled: Iterable[str] = ()) -> CompiledProgram:  # noqa: A001
     """A program from its text; raises ProgramError. Rewrites named in `disabled` are left out."""
-    with _uncollected():
+    with uncollected():
         return compile_tree(parse(Source(name, text)), disabled=disabled)
 
 
 def compile_file(path: str | PathLike[str], *, disabled: Iterable[str] = ()) -> CompiledProgram:
     """A program from a file, its includes found beside it; raises ProgramError, or OSError if it cannot be read."""
-    with _uncollected():
+    with uncollected():
         return compile_tree(parse_file(path), disabled=disabled)
 
 
