@@ -74,7 +74,7 @@ def test_ctrl_c_stops_a_fixpoint_that_would_go_on_forever() -> None:
         rounds += 1
         if rounds == 50:
             os.kill(os.getpid(), signal.SIGINT)
-        return False
+        return rounds > 10_000  # so that a signal that is lost fails the test and does not hang it
 
     with pytest.raises(KeyboardInterrupt):
         db.apply(insert={"s": [(1,)]}, cancelled=pressed)
