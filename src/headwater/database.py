@@ -31,9 +31,9 @@ from headwater.engine.fitting import fit, shown
 from headwater.engine.guard import DEFAULT_GUARD, NO_GUARD, Guard
 from headwater.engine.index import Matrix
 from headwater.engine.intake import Header, Intake, Rejected, encode_rows, guess_types, reject_untyped, take_in
-from headwater.engine.shard import BASE, Change, Shard
+from headwater.engine.shard import Change, Shard
 from headwater.engine.snapshot import Snapshot, pack
-from headwater.engine.states import GONE
+from headwater.engine.states import BASE, GONE
 from headwater.engine.values import SYMBOLIC, Codes, Symbols, decode, encode, encode_all, find_code
 from headwater.language.tree import Query, Variable, Wildcard
 from headwater.pipeline import CompiledProgram

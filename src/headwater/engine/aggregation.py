@@ -15,9 +15,10 @@ from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
 from headwater.engine import kernels
 from headwater.engine.expressions import distinct_rows, order_keys
+from headwater.engine.index import Rows
 from headwater.engine.journal import Journal
 from headwater.engine.selection import rows_with
-from headwater.engine.store import Rows, Store
+from headwater.engine.store import Store
 from headwater.engine.strand import Context
 from headwater.engine.values import Codes, code_floats, float_codes
 from headwater.plan.model import Aggregation, Contribution, Measure

@@ -61,10 +61,10 @@ def mark_children(parents, first, use, following, position, stamp, at, child, ou
 
 
 @njit(cache=True, nogil=True)
-def mark_descendants(queue, known, count, first, uses, following, positions, stamp, at, use, child, old_stamp):
-    """Mark all that rests on the first `known` rows of a queue through uses of a store by itself, and queue it too.
+def mark_descendants(queue, count, first, uses, following, positions, stamp, at, use, child, old_stamp):
+    """Mark all that rests on the first `count` rows of a queue through uses of a store by itself, and queue it too.
 
-    Rows from `known` on were marked here; `old_stamp` has what they were. Stops when the queue is full; returns
+    `old_stamp` gets what the rows marked here were. Stops when the queue is full; returns
     (count, next row of the queue, next use, next child).
     """
     full = queue.size

@@ -16,11 +16,11 @@ from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
 from headwater.engine import kernels
 from headwater.engine.batch import Batch
-from headwater.engine.index import Box, Space, box_of
+from headwater.engine.index import Box, Rows, Space, box_of
 from headwater.engine.journal import Entry, Journal
 from headwater.engine.selection import is_single
 from headwater.engine.states import GHOST, MARKED
-from headwater.engine.store import Rows, Store, Writer
+from headwater.engine.store import Store, Writer
 from headwater.engine.values import Symbols, encode
 from headwater.language.tree import Binary, Constant, Term, Variable
 from headwater.plan.model import Best, FlatRule, Join, Let, Literal, Reads, Source, Strand, Var
@@ -28,7 +28,6 @@ from headwater.plan.model import Best, FlatRule, Join, Let, Literal, Reads, Sour
 _ROOM = 1 << 16
 _LEFT, _RIGHT, _CONSTANT = 0, 1, 2
 _SCRATCH_FLOOR = 1 << 16
-_SCRATCH_PER_ROW = 4
 Outcome = tuple[Rows, Rows]  # rows that came, and rows that lost their place
 Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # sides, and columns or constants
 

@@ -24,12 +24,12 @@ from headwater.engine.aggregation import Aggregator
 from headwater.engine.batch import Batch
 from headwater.engine.expressions import distinct_rows
 from headwater.engine.guard import Guard, Watch
-from headwater.engine.index import Index
+from headwater.engine.index import Index, Rows
 from headwater.engine.journal import Journal
 from headwater.engine.level_names import LevelNames
 from headwater.engine.selection import best_part, is_single, rows_with, select
-from headwater.engine.states import EVER, GHOST, GONE, MARKED
-from headwater.engine.store import Rows, Store, Use, mark_descendants
+from headwater.engine.states import BASE, EVER, GHOST, GONE, MARKED
+from headwater.engine.store import Store, Use, mark_descendants
 from headwater.engine.strand import Context, Done, Runner
 from headwater.engine.values import Codes
 from headwater.plan.model import FlatRule, Level, Plan
@@ -38,7 +38,6 @@ from headwater.program.strata import Mode
 Delta = dict[str, list[Rows]]
 _HURRY_FROM = 2048
 _PASSES = 3
-RECEIVED = -1  # the rule number of a row that came from outside: inserted by the user, or sent by another shard
 
 
 class Transaction:
@@ -227,7 +226,7 @@ class LevelRun:
         tick = self._tx.tick if self.delta else self._tx.next_tick()
         store.admit([rows[:, column] for column in range(store.width)])
         proofs = np.zeros((rows.shape[0], 0), dtype=np.int32)
-        self._came(store, store.merge(rows, proofs, RECEIVED, tick, self._tx.journal), RECEIVED)
+        self._came(store, store.merge(rows, proofs, BASE, tick, self._tx.journal), BASE)
 
     def marks_to_send(self) -> dict[str, Rows]:
         """Rows of outboxes that were marked since this was last asked."""

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from headwater.engine import kernels
 from headwater.engine.expressions import distinct_rows, order_keys
-from headwater.engine.index import Index
+from headwater.engine.index import Index, Rows
 from headwater.engine.journal import Journal
 from headwater.engine.states import EVER, GHOST
-from headwater.engine.store import Rows, Store
+from headwater.engine.store import Store
 from headwater.engine.values import SYMBOLIC, Codes, Symbols
 from headwater.plan.model import Best, Pick
 

@@ -15,17 +15,16 @@ import numpy.typing as npt
 from headwater.core.errors import DataError
 from headwater.engine.compaction import compact
 from headwater.engine.guard import Guard
-from headwater.engine.index import Matrix, packed_sort
+from headwater.engine.index import Matrix, Rows, packed_sort
 from headwater.engine.level import LevelRunner, Transaction
 from headwater.engine.selection import rows_with
-from headwater.engine.states import GONE
-from headwater.engine.store import Rows, Store, Use
+from headwater.engine.states import BASE, GONE
+from headwater.engine.store import Store, Use
 from headwater.engine.strand import Context, Runner
 from headwater.engine.values import Codes, Symbols
 from headwater.plan.model import Plan
 
 _BULK_FROM = 1 << 12
-BASE = -1  # the rule number of a row that the user inserted
 
 
 Owned = Callable[[str, Codes], npt.NDArray[np.bool_]]  # of rows of a table, those that a shard holds
@@ -54,11 +53,9 @@ class Shard:
         ]
         self.levels = [LevelRunner(level, plan, self.context, self.uses) for level in plan.levels]
         self.tick = 0
-        self.started = False
 
     def start(self) -> dict[str, Change]:
         """Put the program's own facts in place and derive what follows from them."""
-        self.started = True
         return self._transact({}, {}, lambda: False, first=True)
 
     def apply(
@@ -227,5 +224,3 @@ def _last_per_key(rows: Codes, key: tuple[int, ...]) -> Codes:
 
 
 _NO_ROWS: npt.NDArray[np.int32] = np.zeros(0, dtype=np.int32)
-
-__all__ = ["BASE", "Change", "Shard"]

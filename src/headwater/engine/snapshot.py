@@ -71,7 +71,6 @@ class Snapshot:
     def fill(self, shard: Shard) -> None:
         """Put the saved rows into a new shard of the same plan."""
         shard.tick = self.tick
-        shard.started = True
         for store in shard.stores.values():
             store.load(*(self._arrays[store.name, name] for name in _ARRAYS))
 

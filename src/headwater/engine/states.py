@@ -9,4 +9,5 @@ from __future__ import annotations
 GONE = 0
 MARKED = -1
 GHOST = -2
+BASE = -1  # the rule number of a row that came from outside: inserted by the user, or sent by another shard
 EVER = 2**31 - 1  # newer than every round: "all rows that are alive"

@@ -21,7 +21,7 @@ from headwater.core.types import Type
 from headwater.engine import child_kernels, kernels
 from headwater.engine.index import FULLEST, Bounds, Index, Matrix, Rows, Space, box_of, hash_size
 from headwater.engine.journal import Entry, Journal
-from headwater.engine.states import GHOST, GONE, MARKED
+from headwater.engine.states import GHOST, GONE
 from headwater.plan.model import Table
 
 _NARROW = np.iinfo(np.int32)
@@ -392,7 +392,7 @@ def mark_descendants(store: Store, rows: Rows, journal: Journal) -> Rows:
     count, at, use, child = rows.size, 0, 0, -2
     while True:
         count, at, use, child = child_kernels.mark_descendants(
-            queue, rows.size, count, store.first, columns, store.following, positions, store.stamp, at, use, child, old
+            queue, count, store.first, columns, store.following, positions, store.stamp, at, use, child, old
         )
         if at == count:
             break
@@ -409,5 +409,3 @@ def _resized(array: npt.NDArray[Any], capacity: int, used: int) -> npt.NDArray[A
 
 
 _NO_ROWS: Rows = np.zeros(0, dtype=np.int32)
-
-__all__ = ["GHOST", "GONE", "MARKED", "Rows", "Store", "Use"]

@@ -17,8 +17,9 @@ from headwater.engine import kernels
 from headwater.engine.batch import Batch, Column
 from headwater.engine.expressions import Expressions
 from headwater.engine.fused import fuse, fuse_pull, fuse_tail
+from headwater.engine.index import Rows
 from headwater.engine.states import EVER
-from headwater.engine.store import Rows, Store
+from headwater.engine.store import Store
 from headwater.engine.values import Symbols, encode
 from headwater.language.tree import Variable
 from headwater.plan.model import Absent, FlatRule, Join, Let, Pattern, Reads, Source, Strand, Test, Var

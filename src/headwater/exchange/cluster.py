@@ -17,9 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.engine.index import Rows
 from headwater.engine.level import LevelRun, Transaction
 from headwater.engine.shard import Owned, Shard
-from headwater.engine.store import Rows
 from headwater.engine.values import Codes, Symbols
 from headwater.exchange.routing import owners, pack, unpack
 from headwater.plan.model import Plan, Shipment

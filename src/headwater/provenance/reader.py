@@ -13,7 +13,8 @@ from headwater.engine.batch import Batch
 from headwater.engine.columns import to_values
 from headwater.engine.expressions import Expressions
 from headwater.engine.selection import rows_with
-from headwater.engine.shard import BASE, Shard
+from headwater.engine.shard import Shard
+from headwater.engine.states import BASE
 from headwater.engine.store import Store
 from headwater.engine.strand import Runner
 from headwater.engine.values import SYMBOLIC, Codes, Symbols, decode
