@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -26,7 +26,8 @@ from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import CheckProblem, DataError, ProgramError, StateError, UnknownRelation
 from headwater.core.interruption import held_back
 from headwater.core.types import Type
-from headwater.engine.columns import to_arrow, to_values
+from headwater.engine.answers import arrow_table, asked
+from headwater.engine.columns import to_values
 from headwater.engine.fitting import fit, shown
 from headwater.engine.guard import DEFAULT_GUARD, NO_GUARD, Guard
 from headwater.engine.index import Matrix
@@ -35,10 +36,9 @@ from headwater.engine.shard import Change, Shard
 from headwater.engine.snapshot import Snapshot, pack
 from headwater.engine.states import BASE, GONE
 from headwater.engine.values import SYMBOLIC, Codes, Symbols, decode, encode, encode_all, find_code
-from headwater.language.tree import Query, Variable, Wildcard
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
-from headwater.plan.model import Plan, Table, literal
+from headwater.plan.model import Plan, Table
 from headwater.program.model import Program
 from headwater.program.nearest import nearest
 from headwater.program.types import infer, with_types
@@ -104,8 +104,8 @@ class Database:
             guard = Guard(rows=guard, rounds=guard)
         self.program = program
         self.provenance = provenance
-        self._model = _maintained(program)
-        _refuse_time(self._model)
+        self._model = program.maintained
+        refuse_time(self._model)
         self._guard = guard
         self._symbols = Symbols()
         self._known: Known = {}
@@ -374,14 +374,7 @@ class Database:
 
     def _asked(self, relation: str, codes: Matrix, symbols: Symbols) -> Matrix:
         """Of these rows those that a query asks for, if the relation is queried."""
-        queries = [query for query in self._model.queries if query.atom.relation == relation]
-        if not queries or any(_asks_all(query) for query in queries):
-            return codes
-        types = self._shard.stores[relation].table.types
-        keep = np.zeros(codes.shape[0], dtype=np.bool_)
-        for query in queries:
-            keep |= _matches(query, codes, types, symbols)
-        return codes[keep]
+        return asked(self._model.queries, self._shard.stores[relation].table, codes, symbols)
 
     def _changes(self, changes: Mapping[str, Change], rejected: tuple[Rejected, ...]) -> Changes:
         symbols = self._symbols  # the codes are of now; the database may number its symbols anew later
@@ -397,10 +390,7 @@ class Database:
         return Changes(self.program.outputs, change_of, rejected)
 
     def _arrow(self, table: Table, codes: Matrix, symbols: Symbols) -> pa.Table:
-        arrays = [to_arrow(codes[:, at], kind, symbols) for at, kind in enumerate(table.types)]
-        if not arrays:
-            return pa.table({"": pa.nulls(codes.shape[0])}).select([])
-        return pa.Table.from_arrays(arrays, names=list(self._columns.get(table.name, table.columns)))
+        return arrow_table(table.types, self._columns.get(table.name, table.columns), codes, symbols)
 
     def _row(
         self, relation: str, row: Any, code_of: Callable[[Any, Type, Symbols], int]
@@ -440,21 +430,13 @@ def _replace_file(path: Path, blocks: Iterator[bytes]) -> None:
         os.close(folder)
 
 
-def _maintained(program: CompiledProgram) -> Program:
-    """The program to run: rewritten, with every base relation that a user may write to."""
-    model = program.rewritten
-    present = {relation.name for relation in model.relations}
-    extra = tuple(one for one in program.checked.relations if not one.derived and one.name not in present)
-    return replace(model, relations=model.relations + extra) if extra else model
-
-
 def _all_known(model: Program, known: Mapping[str, tuple[Type | None, ...]]) -> bool:
     """Whether the type of every base column is settled, so that no data can teach anything more."""
     types = infer(model, known).columns
     return all(None not in types[one.name] for one in model.relations if not one.derived)
 
 
-def _refuse_time(model: Program) -> None:
+def refuse_time(model: Program) -> None:
     for relation in model.relations:
         if relation.time is not None or relation.ttl is not None or relation.window is not None:
             message = f"`{relation.name}` carries time; time is checked, but not maintained in this version"
@@ -476,31 +458,6 @@ def _rejection(rejected: list[Rejected]) -> str:
         lines.append(f"  ... and {len(rejected) - 5} more")
     lines.append("  hint: mend the rows, declare the relation's types, or pass strict=False to set such rows aside")
     return "\n".join(lines)
-
-
-def _asks_all(query: Query) -> bool:
-    named = [arg.name for arg in query.atom.args if isinstance(arg, Variable)]
-    free = all(isinstance(arg, Variable | Wildcard) for arg in query.atom.args)
-    return free and len(named) == len(set(named))
-
-
-def _matches(query: Query, codes: Matrix, types: tuple[Type, ...], symbols: Symbols) -> Any:
-    keep = np.ones(codes.shape[0], dtype=np.bool_)
-    first: dict[str, int] = {}
-    for column, arg in enumerate(query.atom.args):
-        if isinstance(arg, Variable):
-            keep &= codes[:, column] == codes[:, first.setdefault(arg.name, column)]
-        elif not isinstance(arg, Wildcard):
-            keep &= codes[:, column] == _asked_code(literal(arg).value, types[column], symbols)
-    return keep
-
-
-def _asked_code(value: Any, kind: Type, symbols: Symbols) -> int:
-    """The code of a query's constant; where only the run tells a column's type, it may hold any value."""
-    try:
-        return find_code(fit(value, kind), kind, symbols)
-    except ValueError:
-        return symbols.find(value) if kind in SYMBOLIC else -1
 
 
 def _tuples(table: Table, codes: Matrix, symbols: Symbols) -> Iterator[tuple[Any, ...]]:

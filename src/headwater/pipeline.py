@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from types import MappingProxyType
 
@@ -36,6 +36,13 @@ class CompiledProgram:
     def outputs(self) -> tuple[str, ...]:
         """Names of the queried views, in order; all derived relations if none is queried."""
         return self.checked.outputs
+
+    @property
+    def maintained(self) -> Program:
+        """The program to run: rewritten, with every base relation that a user may write to."""
+        present = {relation.name for relation in self.rewritten.relations}
+        extra = tuple(one for one in self.checked.relations if not one.derived and one.name not in present)
+        return replace(self.rewritten, relations=self.rewritten.relations + extra) if extra else self.rewritten
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:

@@ -66,26 +66,37 @@ class Shard:
 
     def without(self, deletes: Mapping[str, Codes]) -> dict[str, Change]:
         """What a transaction of deletes would change; nothing is changed."""
-        transaction = self._begin(lambda: False)
+        transaction = self.begin(lambda: False)
         try:
             self._run(transaction, {}, deletes, first=False)
             return self._changes(transaction)
         finally:
             self.undo(transaction)
 
-    def open(
-        self, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], facts: Owned | None = None
-    ) -> Transaction:
-        """Begin a transaction that several shards run together, with this shard's base changes made.
+    def begin(self, cancelled: Callable[[], bool]) -> Transaction:
+        """A transaction that the caller carries through `change_base` and the levels, to `commit` or `undo`."""
+        for level in self.levels:
+            level.begin()
+        return Transaction(self.tick, self.guard, cancelled)
 
-        In the very first one, `facts` tells which of the program's own facts this shard holds.
-        """
-        transaction = self._begin(lambda: False)
-        self._change_base(transaction, inserts, deletes, facts)
-        return transaction
+    def change_base(
+        self, transaction: Transaction, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], facts: Owned | None
+    ) -> None:
+        """Make the changes of base rows; in the very first transaction, `facts` tells which of the program's own facts
+        this shard holds."""
+        transaction.next_tick()
+        if facts is not None:
+            self._state_facts(transaction, facts)
+        for name, rows in deletes.items():
+            self._delete(transaction, self.stores[name], self.stores[name].find(rows))
+        for name, rows in inserts.items():
+            self._insert(transaction, self.stores[name], rows)
+        for store in self.stores.values():
+            if store.table.base:
+                transaction.close(store)
 
     def commit(self, transaction: Transaction) -> dict[str, Change]:
-        """The transaction has been run on all shards: keep it; the net change of every table here."""
+        """The transaction has been run: keep it; the net change of every table."""
         changes = self._changes(transaction)
         self.tick = transaction.tick
         self._commit(transaction)
@@ -98,15 +109,10 @@ class Shard:
             level.undo()
         self.tick = transaction.tick  # rounds are never counted twice
 
-    def _begin(self, cancelled: Callable[[], bool]) -> Transaction:
-        for level in self.levels:
-            level.begin()
-        return Transaction(self.tick, self.guard, cancelled)
-
     def _transact(
         self, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], cancelled: Callable[[], bool], *, first: bool
     ) -> dict[str, Change]:
-        transaction = self._begin(cancelled)
+        transaction = self.begin(cancelled)
         try:
             self._run(transaction, inserts, deletes, first=first)
             transaction.check()
@@ -131,24 +137,10 @@ class Shard:
     def _run(
         self, transaction: Transaction, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], *, first: bool
     ) -> None:
-        self._change_base(transaction, inserts, deletes, _all_of_them if first else None)
+        self.change_base(transaction, inserts, deletes, _all_of_them if first else None)
         for level in self.levels:
             if first or level.concerns(transaction):
                 level.run(transaction, first=first)
-
-    def _change_base(
-        self, transaction: Transaction, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], facts: Owned | None
-    ) -> None:
-        transaction.next_tick()
-        if facts is not None:
-            self._state_facts(transaction, facts)
-        for name, rows in deletes.items():
-            self._delete(transaction, self.stores[name], self.stores[name].find(rows))
-        for name, rows in inserts.items():
-            self._insert(transaction, self.stores[name], rows)
-        for store in self.stores.values():
-            if store.table.base:
-                transaction.close(store)
 
     def _state_facts(self, transaction: Transaction, owned: Owned) -> None:
         for number in self.plan.facts:

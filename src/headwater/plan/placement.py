@@ -21,23 +21,25 @@ from headwater.program.strata import Mode, strata
 from headwater.rewrite.localise import location_of
 
 
-def can_be_placed(program: Program) -> bool:
-    """Whether the shards can evaluate a localised program together.
+def obstacle(program: Program) -> str | None:
+    """Why shards cannot evaluate a localised program together; None: they can.
 
     Sums inside a recursion need all shards to agree on every value before it is used; an aggregate that lives by its
     own value would move whenever it changes; a rule that only negates meets nowhere. Such programs run on one shard.
     """
-    if any(stratum.mode is Mode.STAGED for stratum in strata(program)):
-        return False
+    for stratum in strata(program):
+        if stratum.mode is Mode.STAGED:
+            return f"`{stratum.relations[0]}` is a sum inside its own recursion"
     relations = {relation.name: relation for relation in program.relations}
     for rule in program.rules:
-        column = location_of(relations[rule.head.relation])
+        name = rule.head.relation
+        column = location_of(relations[name])
         if any(column == at for at in aggregate_positions(rule)):
-            return False
+            return f"`{name}` would live by the value that it aggregates"
         fixed = [goal for goal in rule.body if isinstance(goal, Atom) and not relations[goal.relation].replicated]
         if not fixed and any(isinstance(goal, Negation) for goal in rule.body):
-            return False
-    return True
+            return f"a rule for `{name}` only negates, and so meets nowhere"
+    return None
 
 
 def place(program: Program, drafts: Drafts) -> tuple[Shipment, ...]:

@@ -1,0 +1,275 @@
+"""One shard of several: its transactions as generators that say what they send and are told what they get.
+
+    run = member.transaction(inserts, deletes)
+    outgoing = next(run)
+    ... deliver it; incoming is what the others sent, with the most that any shard reported ...
+    outgoing = run.send(incoming)      # until StopIteration, whose value is the Outcome
+
+Whoever drives it delivers: in one process (`cluster`), over the network (`gang`), by shuffles. All members of a
+transaction make the same number of rounds. A transaction goes through the levels one after the other. In a level that
+ships rows, first every shard marks what lost its proof and tells the owners of the rows it had sent; this goes on until
+no mark is on its way. Then every shard derives to its own fixpoint and sends what is alive in its outboxes; the owners
+carry that on, until no row is on its way. So the number of rounds follows the hops between shards, not the length of
+paths. No shard derives again before all have marked, because a row that looks alive might rest on one that another
+shard is about to mark. A level that ships nothing takes no round.
+
+The same transactions with the same incoming rounds lead another member to the same state and the same changes:
+recovery rests on it. That holds from a new member on, and from a snapshot on; a member one of whose transactions was
+undone gives right answers, but is no longer `replayable`: dead rows are left behind, which may lead later
+transactions to other, equally good, witnesses than those of a member that never met them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from headwater.core.errors import DataError, StateError, UnknownRelation
+from headwater.engine.answers import arrow_table, asked
+from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.engine.index import Matrix, Rows
+from headwater.engine.intake import Header, encode_rows, take_in
+from headwater.engine.level import LevelRun, LevelRunner, Transaction
+from headwater.engine.shard import Change, Shard
+from headwater.engine.states import GONE
+from headwater.engine.values import Codes, Symbols
+from headwater.exchange.packing import pack, unpack
+from headwater.exchange.routing import Owners
+from headwater.exchange.scheme import Place, Scheme
+from headwater.exchange.wire import Incoming, Outgoing, Parcel, Stir
+from headwater.plan.model import Shipment
+
+Steps = Generator[Outgoing, Incoming, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a transaction changed of this shard's part of every view (inserted, deleted), and what it sent to others."""
+
+    changes: dict[str, tuple[pa.Table, pa.Table]]
+    rounds: int
+    rows_shipped: int
+    bytes_shipped: int
+
+
+class Member:
+    def __init__(self, scheme: Scheme, number: int, shards: int, guard: Guard = DEFAULT_GUARD) -> None:
+        self.scheme = scheme
+        self.number = number
+        self.shards = shards
+        self.shard = Shard(scheme.plan, Symbols(), scheme.keys, guard)
+        self.replayable = True
+        self._owners = Owners(self.shard.symbols, shards)
+        self.shipments = {one.outbox: one for one in scheme.plan.shipments}
+
+    def transaction(
+        self,
+        inserts: Mapping[str, pa.Table],
+        deletes: Mapping[str, pa.Table],
+        *,
+        first: bool = False,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Generator[Outgoing, Incoming, Outcome]:
+        """Deletes, then inserts, of base rows routed to this shard; the `first` one also states the program's facts.
+
+        It is kept when it returns. Closing it, or any error, undoes it.
+        """
+        opened = yield from self.opened(inserts, deletes, first=first, cancelled=cancelled)
+        return opened.keep()
+
+    def opened(
+        self,
+        inserts: Mapping[str, pa.Table],
+        deletes: Mapping[str, pa.Table],
+        *,
+        first: bool = False,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Generator[Outgoing, Incoming, Opened]:
+        """The same, left open when it returns: for who must hear from all members before any of them may keep it."""
+        codes_in = {name: self._codes(name, rows) for name, rows in inserts.items()}
+        codes_out = {name: self._codes(name, rows) for name, rows in deletes.items()}
+        opened = Opened(self, self.shard.begin(cancelled))
+        transaction = opened.transaction
+        try:
+            self.shard.change_base(transaction, codes_in, codes_out, self._holds if first else None)
+            for level in self.shard.levels:
+                if level.outboxes:
+                    yield from self._run_with_others(level, opened, first=first)
+                elif first or level.concerns(transaction):
+                    level.run(transaction, first=first and self.number == 0)
+            transaction.check()
+        except BaseException:
+            opened.undo()
+            raise
+        return opened
+
+    def rows(self, view: str) -> pa.Table:
+        """This shard's part of what the queries ask for."""
+        store = self.shard.stores.get(view)
+        if store is None or store.table.bag:
+            raise UnknownRelation(f"there is no relation `{view}`")
+        told = store.data[store.alive()] if self.scheme.tells(view, self.number) else store.data[:0]
+        return self._shown(view, told)
+
+    # Base rows
+
+    def _codes(self, name: str, rows: pa.Table) -> Codes:
+        table = self.scheme.table(name)
+        taken = take_in(Header(name, table.columns, True), rows)
+        codes = encode_rows(name, table.columns, table.types, taken, self.shard.symbols)
+        if taken.rejected:
+            raise DataError(f"error[HW801]: {len(taken.rejected)} row(s) do not fit: {taken.rejected[0]}")
+        return codes
+
+    def _holds(self, name: str, codes: Codes) -> npt.NDArray[np.bool_]:
+        """Which of the program's own facts this shard holds."""
+        home = self.scheme.homes[name]
+        if isinstance(home, Place):
+            return np.full(codes.shape[0], home is Place.EVERYWHERE or self.number == 0)
+        kind = self.scheme.table(name).types[home.column]
+        return self._owners.of(codes[:, home.column], kind) == self.number
+
+    # Levels
+
+    def _run_with_others(self, level: LevelRunner, opened: Opened, *, first: bool) -> Steps:
+        concerned = first or level.concerns(opened.transaction)
+        run = level.begin_run(opened.transaction)
+        while True:
+            marked = self._settled_marks(run)
+            incoming = yield opened.send(marked, Stir.WORK if concerned else Stir.NOTHING, marks=True)
+            if incoming.busy is Stir.NOTHING:
+                return
+            for inbox, rows in self._received(incoming, marks=True):
+                run.receive_marks(inbox, rows)
+            if incoming.busy is not Stir.SENT:
+                break
+            concerned = True
+        run.derive(first=first and self.number == 0)
+        while True:
+            came = self._settled_rows(run)
+            incoming = yield opened.send(came, Stir.WORK, marks=False)
+            if incoming.busy is not Stir.SENT:
+                break
+            for inbox, rows in self._received(incoming, marks=False):
+                run.receive_rows(inbox, rows)
+            run.propagate()
+        run.finish()
+
+    def _settled_marks(self, run: LevelRun) -> dict[str, Rows]:
+        """Mark what rests on rows that this shard sent to itself; the rows that others must hear of."""
+        away: dict[str, list[Rows]] = {}
+        while boxes := run.marks_to_send():
+            for shipment, rows, own in self._own(boxes):
+                away.setdefault(shipment.outbox, []).append(rows)
+                run.receive_marks(shipment.inbox, own)
+        return {outbox: np.unique(np.concatenate(parts)) for outbox, parts in away.items()}
+
+    def _settled_rows(self, run: LevelRun) -> dict[str, Rows]:
+        """Carry on what this shard derives for itself, to its fixpoint; the rows for others that are alive then."""
+        away: dict[str, list[Rows]] = {}
+        while boxes := run.rows_to_send():
+            for shipment, rows, own in self._own(boxes):
+                away.setdefault(shipment.outbox, []).append(rows)
+                if own.shape[0]:
+                    run.receive_rows(shipment.inbox, own)
+            run.propagate()
+        found = {outbox: np.unique(np.concatenate(parts)) for outbox, parts in away.items()}
+        return {outbox: rows[self.shard.stores[outbox].stamp[rows] > GONE] for outbox, rows in found.items()}
+
+    def _own(self, boxes: Mapping[str, Rows]) -> Iterable[tuple[Shipment, Rows, Codes]]:
+        """Per outbox: the rows for others, and those for this shard as its inbox gets them."""
+        for outbox, rows in boxes.items():
+            shipment = self.shipments[outbox]
+            data = self.shard.stores[outbox].data
+            if shipment.everywhere:
+                yield shipment, rows, _signed(self.number, data[rows])
+                continue
+            mine = self.owners(shipment, data[rows]) == self.number
+            yield shipment, rows[~mine], _signed(self.number, data[rows[mine]])
+
+    def owners(self, shipment: Shipment, data: Matrix) -> npt.NDArray[np.int64]:
+        """Who gets each of these rows of an outbox."""
+        if shipment.column is None:
+            return np.zeros(data.shape[0], dtype=np.int64)
+        kind = self.shard.stores[shipment.outbox].table.types[shipment.column]
+        return self._owners.of(data[:, shipment.column], kind)
+
+    def _received(self, incoming: Incoming, *, marks: bool) -> Iterable[tuple[str, Codes]]:
+        for sender, parcel in incoming.parcels:
+            shipment = self.shipments.get(parcel.shipment)
+            if shipment is None or parcel.marks is not marks:
+                raise StateError(f"shard {sender} sent rows of `{parcel.shipment}` where none are expected")
+            rows = unpack(self.shard.stores[shipment.outbox].table, parcel.rows, self.shard.symbols)
+            yield shipment.inbox, _signed(sender, rows)
+
+    # What is told
+
+    def told(self, changes: Mapping[str, Change]) -> dict[str, tuple[pa.Table, pa.Table]]:
+        """The changes of every view, as far as this shard tells them."""
+        out: dict[str, tuple[pa.Table, pa.Table]] = {}
+        for view in self.scheme.outputs:
+            change = changes.get(view) if self.scheme.tells(view, self.number) else None
+            nothing: Matrix = np.zeros((0, self.shard.stores[view].width), dtype=np.int64)
+            came, went = (nothing, nothing) if change is None else (change.inserted, change.deleted)
+            out[view] = self._shown(view, came), self._shown(view, went)
+        return out
+
+    def _shown(self, view: str, codes: Matrix) -> pa.Table:
+        table, symbols = self.shard.stores[view].table, self.shard.symbols
+        return arrow_table(table.types, table.columns, asked(self.scheme.queries, table, codes, symbols), symbols)
+
+
+class Opened:
+    """A transaction that has been run and is neither kept nor undone yet; packs and counts what it sends."""
+
+    __slots__ = ("_member", "bytes", "rounds", "rows", "transaction")
+
+    def __init__(self, member: Member, transaction: Transaction) -> None:
+        self._member = member
+        self.transaction = transaction
+        self.rounds = self.rows = self.bytes = 0
+
+    def keep(self) -> Outcome:
+        changes = self._member.told(self._member.shard.commit(self.transaction))
+        return Outcome(changes, self.rounds, self.rows, self.bytes)
+
+    def undo(self) -> None:
+        self._member.shard.undo(self.transaction)
+        self._member.replayable = False
+
+    def send(self, boxes: Mapping[str, Rows], least: Stir, *, marks: bool) -> Outgoing:
+        self.rounds += 1
+        parcels: dict[int, list[Parcel]] = {}
+        for outbox, rows in boxes.items():
+            for receiver, packed in self._by_receiver(outbox, rows):
+                parcels.setdefault(receiver, []).append(Parcel(outbox, marks, packed))
+                self.rows += packed.num_rows
+                self.bytes += packed.nbytes
+        return Outgoing(parcels, Stir.SENT if parcels else least)
+
+    def _by_receiver(self, outbox: str, rows: Rows) -> Iterable[tuple[int, pa.Table]]:
+        member = self._member
+        store, symbols = member.shard.stores[outbox], member.shard.symbols
+        shipment = member.shipments[outbox]
+        if not rows.size:
+            return
+        if shipment.everywhere:
+            packed = pack(store.table, store.data[rows], symbols)
+            yield from ((number, packed) for number in range(member.shards) if number != member.number)
+            return
+        data = store.data[rows]
+        owner = member.owners(shipment, data)
+        for receiver in np.unique(owner).tolist():
+            yield receiver, pack(store.table, data[owner == receiver], symbols)
+
+
+def _signed(sender: int, rows: Matrix) -> Codes:
+    """Rows as an inbox holds them: with the sender before their columns."""
+    out = np.empty((rows.shape[0], rows.shape[1] + 1), dtype=np.int64)
+    out[:, 0] = sender
+    out[:, 1:] = rows
+    return out

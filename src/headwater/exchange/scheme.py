@@ -1,0 +1,183 @@
+"""How a program runs on several shards: where the rows of each relation live, and why so.
+
+The kinds, in the order of preference:
+
+- `decomposed`: every shard holds all base rows and derives its own part of the views; nothing travels;
+- `exchange`: every row lives on one shard, and shards ship each other what they derive for others;
+- `single`: one shard does it all, because the program cannot be taken apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.core.errors import DataError, UnknownRelation
+from headwater.core.types import Type
+from headwater.database import refuse_time
+from headwater.engine.columns import column_codes
+from headwater.engine.intake import Header, take_in
+from headwater.engine.values import Symbols
+from headwater.exchange.routing import Owners
+from headwater.language.tree import Query
+from headwater.pipeline import CompiledProgram
+from headwater.plan.build import build
+from headwater.plan.model import Plan, Table
+from headwater.plan.placement import obstacle
+from headwater.program.model import Column, Program
+from headwater.program.types import infer, with_types
+from headwater.rewrite.localise import location_of
+from headwater.rewrite.rules import NETWORK_RULES, rewrite
+
+Known: TypeAlias = Mapping[str, tuple[Type | None, ...]]
+KINDS = ("exchange", "single")
+
+
+class Place(Enum):
+    EVERYWHERE = "on every shard"
+    FIRST = "on shard 0"
+
+
+@dataclass(frozen=True, slots=True)
+class ByColumn:
+    """On the shard that owns the value of a column."""
+
+    column: int
+
+
+Home: TypeAlias = Place | ByColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """A value: it can be pickled and sent to whoever runs a shard."""
+
+    kind: str
+    reason: str
+    plan: Plan
+    homes: Mapping[str, Home]  # of every relation
+    keys: Mapping[str, tuple[int, ...]]
+    queries: tuple[Query, ...]
+    outputs: tuple[str, ...]
+
+    def table(self, relation: str) -> Table:
+        """The table of a base relation."""
+        for table in self.plan.tables:
+            if table.name == relation and table.base:
+                return table
+        raise UnknownRelation(f"there is no base relation `{relation}`")
+
+    def route(self, relation: str, rows: pa.Table, shards: int) -> list[tuple[int, pa.Table]]:
+        """Which shards get which of these base rows, in their order, under the names of the relation's columns.
+
+        Raises DataError where a row has no value, or one of another type, in the column that tells its shard.
+        """
+        table = self.table(relation)
+        taken = take_in(Header(relation, table.columns, True), rows)
+        named = pa.table(taken.columns, names=list(table.columns)) if table.columns else rows
+        home = self.homes[relation]
+        if home is Place.EVERYWHERE:
+            return [(number, named) for number in range(shards)]
+        if isinstance(home, Place) or shards == 1:
+            return [(0, named)]
+        symbols = Symbols()
+        codes, problems = column_codes(named.column(home.column), table.types[home.column], symbols)
+        if problems:
+            at, reason = problems[0]
+            raise DataError(f"error[HW801]: {relation}, row {at + 1}: column `{table.columns[home.column]}`: {reason}")
+        owner = Owners(symbols, shards).of(codes, table.types[home.column])
+        order = np.argsort(owner, kind="stable")
+        ends = np.cumsum(np.bincount(owner, minlength=shards))
+        sorted_rows = named.take(pa.array(order))
+        starts = ends - np.bincount(owner, minlength=shards)
+        return [
+            (number, sorted_rows.slice(int(start), int(end - start)))
+            for number, (start, end) in enumerate(zip(starts, ends, strict=True))
+            if end > start
+        ]
+
+    def tells(self, relation: str, number: int) -> bool:
+        """Whether a shard tells its rows of a relation: one that all hold is told by the first."""
+        return number == 0 or self.homes[relation] is not Place.EVERYWHERE
+
+
+def choose(
+    program: CompiledProgram,
+    known: Known | None = None,
+    shards: int = 1,
+    *,
+    columns: Mapping[str, Sequence[str]] | None = None,
+    kinds: Sequence[str] = KINDS,
+) -> Scheme:
+    """The first of the `kinds` that the program allows.
+
+    `known` are the types of undeclared base relations, `columns` the names that the data has for their columns. A
+    relation whose types are not known has no rows.
+    """
+    model = program.maintained
+    refuse_time(model)
+    types = infer(model, known)
+    model = _with_names(with_types(model, types), columns or {})
+    if shards == 1:
+        return _single(program, model, known, "there is one shard")
+    reason = ""
+    for kind in kinds:
+        found = _MAKERS[kind](program, model, known, reason)
+        if isinstance(found, Scheme):
+            return found
+        reason = found
+    raise ValueError(f"the program cannot run as {' or '.join(kinds)}: {reason}")
+
+
+def _exchange(program: CompiledProgram, model: Program, known: Known | None, reason: str) -> Scheme | str:
+    local = rewrite(model, rules=NETWORK_RULES)
+    stray = next((one for one in local.relations if one.key is not None and location_of(one) not in one.key), None)
+    if stray is not None:
+        return f"`{stray.name}` does not live by its key"
+    problem = obstacle(local)
+    if problem is not None:
+        return problem
+    types = infer(local, known)
+    plan = build(with_types(local, types), types, shards=True)
+    homes: dict[str, Home] = {}
+    for relation in local.relations:
+        column = location_of(relation)
+        if relation.replicated:
+            homes[relation.name] = Place.EVERYWHERE
+        else:
+            homes[relation.name] = Place.FIRST if column is None else ByColumn(column)
+    why = "rows live by their location and are shipped to where rules meet"
+    return Scheme("exchange", why, plan, homes, _keys(model), model.queries, program.outputs)
+
+
+def _single(program: CompiledProgram, model: Program, known: Known | None, reason: str) -> Scheme:
+    types = infer(model, known)
+    plan = build(with_types(model, types), types)
+    homes: dict[str, Home] = {relation.name: Place.FIRST for relation in model.relations}
+    return Scheme("single", reason, plan, homes, _keys(model), model.queries, program.outputs)
+
+
+_MAKERS: Mapping[str, Callable[[CompiledProgram, Program, Known | None, str], Scheme | str]] = {
+    "exchange": _exchange,
+    "single": _single,
+}
+
+
+def _keys(model: Program) -> dict[str, tuple[int, ...]]:
+    return {one.name: one.key for one in model.relations if one.key is not None}
+
+
+def _with_names(model: Program, columns: Mapping[str, Sequence[str]]) -> Program:
+    relations = []
+    for relation in model.relations:
+        names = columns.get(relation.name)
+        if names is not None and not relation.declared and not relation.derived and len(names) == relation.arity:
+            named = [Column(name, old.type) for name, old in zip(names, relation.columns, strict=True)]
+            relation = replace(relation, columns=tuple(named))
+        relations.append(relation)
+    return replace(model, relations=tuple(relations))

@@ -1,0 +1,108 @@
+"""What a cluster promises beside agreeing with the oracle: schemes travel, and transactions are kept by all or none."""
+
+from __future__ import annotations
+
+import pickle
+
+import pyarrow as pa
+import pytest
+
+import headwater as hw
+from headwater.core.errors import DataError, EvaluationError
+from headwater.core.types import Type
+from headwater.exchange.cluster import Cluster
+from headwater.exchange.member import Member
+from headwater.exchange.scheme import choose
+from tests.exchange.sharded import to_rows
+
+CLOSURE = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
+
+
+def _links(*pairs: tuple[int, int]) -> dict[str, pa.Table]:
+    return {"link": pa.table({"x": [x for x, _ in pairs], "y": [y for _, y in pairs]})}
+
+
+def _sorted(table: pa.Table) -> list[tuple[object, ...]]:
+    return sorted(to_rows(table))
+
+
+def test_a_scheme_survives_pickling() -> None:
+    scheme = choose(hw.compile(CLOSURE), {}, 2, kinds=("exchange",))
+    again = pickle.loads(pickle.dumps(scheme))
+    assert again.plan == scheme.plan
+    cluster = Cluster(again, 3)
+    cluster.apply(_links((1, 2), (2, 3)), {})
+    assert _sorted(cluster.rows("reach")) == [(1, 2), (1, 3), (2, 3)]
+
+
+def test_a_transaction_that_fails_on_one_shard_is_kept_by_none() -> None:
+    text = CLOSURE + " big(X, Z) :- reach(X, Y), Z = Y * 4000000000000000000."
+    cluster = Cluster(choose(hw.compile(text), {}, 2, kinds=("exchange",)), 3)
+    cluster.apply(_links((1, 1), (1, 2)), {})
+    before = [_sorted(cluster.rows(view)) for view in ("reach", "big")]
+    with pytest.raises(EvaluationError):
+        cluster.apply(_links((5, 6), (6, 3), (3, 8), (9, 10), (10, 11)), _links((1, 2)))
+    assert [_sorted(cluster.rows(view)) for view in ("reach", "big")] == before
+    assert not any(member.replayable for member in cluster.members)
+    cluster.apply({}, _links((1, 2)))
+    assert _sorted(cluster.rows("reach")) == [(1, 1)]
+
+
+def test_a_row_that_breaks_a_stated_key_leaves_no_trace() -> None:
+    text = "relation at(x: int, y: int) key(x). at(1, 2). p(Y, X) :- at(X, Y)."
+    cluster = Cluster(choose(hw.compile(text), {}, 2, kinds=("exchange",)), 2)
+    with pytest.raises(DataError):
+        cluster.apply({"at": pa.table({"x": [7, 1, 8], "y": [1, 9, 1]})}, {})
+    assert _sorted(cluster.rows("p")) == [(2, 1)]
+
+
+def test_closing_a_transaction_undoes_it() -> None:
+    scheme = choose(hw.compile(CLOSURE), {}, 2, kinds=("exchange",))
+    member = Member(scheme, 0, 2)
+    run = member.transaction(_links((1, 2)), {}, first=True)
+    next(run)
+    run.close()
+    assert member.rows("reach").num_rows == 0
+    assert member.shard.stores["link"].alive().size == 0
+
+
+def test_a_cancelled_transaction_is_undone() -> None:
+    member = Member(choose(hw.compile(CLOSURE), {}, 1), 0, 1)
+    with pytest.raises(KeyboardInterrupt):
+        next(member.transaction(_links((1, 2)), {}, first=True, cancelled=lambda: True))
+    assert member.rows("reach").num_rows == 0
+
+
+def test_rows_are_routed_in_order_under_their_relation_s_names() -> None:
+    scheme = choose(hw.compile("p(Y) :- link(X, Y). q(X) :- link(X, _)."), {"link": (Type.STRING, Type.INT)}, 2,
+                    columns={"link": ("from", "to")}, kinds=("exchange",))  # fmt: skip
+    rows = pa.table({"to": list(range(100)), "from": [f"n{one % 7}" for one in range(100)]})
+    routed = scheme.route("link", rows, 3)
+    assert sum(part.num_rows for _, part in routed) == 100
+    for _, part in routed:
+        assert part.column_names == ["from", "to"]
+        assert part["to"].to_pylist() == sorted(part["to"].to_pylist())
+    owners = {word: number for number, part in routed for word in part["from"].to_pylist()}
+    assert all(owners[word] == number for number, part in routed for word in part["from"].to_pylist())
+    with pytest.raises(DataError, match="from"):
+        scheme.route("link", pa.table({"from": ["a", None], "to": [1, 2]}), 2)
+
+
+def test_a_query_for_base_rows_shows_the_data_s_names() -> None:
+    scheme = choose(hw.compile("p(Y) :- link(X, Y). query link(X, 2). query p(Y)."),
+                    {"link": (Type.INT, Type.INT)}, 2, columns={"link": ("from", "to")})  # fmt: skip
+    cluster = Cluster(scheme, 2)
+    outcomes = cluster.apply({"link": pa.table({"from": [1, 2, 3], "to": [2, 2, 5]})}, {})
+    assert cluster.rows("link").column_names == ["from", "to"]
+    assert _sorted(cluster.rows("link")) == [(1, 2), (2, 2)]
+    assert sorted(row for one in outcomes for row in to_rows(one.changes["link"][0])) == [(1, 2), (2, 2)]
+
+
+def test_a_program_that_cannot_be_taken_apart_runs_on_one_shard() -> None:
+    text = "relation part(p: int, s: int). cost(P, 1.0) :- part(P, _). cost(P, sum<C>) :- part(P, S), cost(S, C)."
+    scheme = choose(hw.compile(text), {}, 2)
+    assert scheme.kind == "single"
+    assert "cost" in scheme.reason
+    cluster = Cluster(scheme, 2)
+    cluster.apply({"part": pa.table({"p": [1, 1], "s": [2, 3]})}, {})
+    assert _sorted(cluster.rows("cost")) == [(1, 1.0)]
