@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headwater.core.diagnostics import Diagnostic, Severity
     from headwater.core.errors import (
+        BudgetSpent,
         CheckProblem,
         DataError,
         EvaluationError,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BudgetSpent",
     "CheckProblem",
     "DataError",
     "Database",
@@ -50,6 +52,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BudgetSpent": "headwater.core.errors",
     "CheckProblem": "headwater.core.errors",
     "DataError": "headwater.core.errors",
     "Database": "headwater.database",

@@ -46,6 +46,10 @@ class GuardError(HeadwaterError):
     """A recursion grew past its bound; the transaction was rolled back."""
 
 
+class BudgetSpent(HeadwaterError):
+    """Provenance that would need more room than it was given; nothing was changed."""
+
+
 class DataError(HeadwaterError):
     """Rows that do not fit their relation; nothing was applied."""
 

@@ -1,0 +1,118 @@
+"""Which variable stands for which base fact.
+
+The order of the variables decides how big diagrams become, never what they mean. Facts that often meet in one
+derivation should stand close together. `ARRIVAL` takes facts as they come, `VALUE` puts those with close values next
+to each other, and a function of a relation and a row gives any other order by its keys.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, TypeAlias
+
+from headwater.core.errors import BudgetSpent
+
+Fact: TypeAlias = tuple[str, tuple[Any, ...]]
+Order: TypeAlias = Literal["arrival", "value"] | Callable[[str, tuple[Any, ...]], Any]
+
+MOST_VARIABLES = 65_533  # what the diagrams can tell apart
+ARRIVAL: Literal["arrival"] = "arrival"
+VALUE: Literal["value"] = "value"
+
+
+class Variables:
+    """A number for each fact. Numbers of facts that are gone are given out again."""
+
+    def __init__(self, order: Order = ARRIVAL) -> None:
+        if order not in (ARRIVAL, VALUE) and not callable(order):
+            raise ValueError(f"an order of variables is 'arrival', 'value' or a function, not {order!r}")
+        self.order = order
+        self._numbers: dict[Fact, int] = {}
+        self._facts: dict[int, Fact] = {}
+        self._places: list[tuple[Any, int]] = []  # in order of their keys, where there is an order
+        self._next = 0
+        self._returned: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __contains__(self, fact: Fact) -> bool:
+        return fact in self._numbers
+
+    def __iter__(self) -> Iterator[Fact]:
+        return iter(self._numbers)
+
+    def __getitem__(self, fact: Fact) -> int:
+        return self._numbers[fact]
+
+    def fact(self, number: int) -> Fact:
+        return self._facts[number]
+
+    def add(self, facts: Iterable[Fact]) -> None:
+        """Give every new fact a variable."""
+        new = [fact for fact in dict.fromkeys(facts) if fact not in self._numbers]
+        if len(self._numbers) + len(new) > MOST_VARIABLES:
+            raise BudgetSpent(
+                f"error[HW903]: absorption provenance tells at most {MOST_VARIABLES:,} base facts apart, not "
+                f"{len(self._numbers) + len(new):,}\n  hint: use provenance='witness': "
+                "its questions count only the facts that the row asked about can rest on"
+            )
+        if self.order == ARRIVAL:
+            for fact in new:
+                self._enter(fact, self._returned.pop() if self._returned else self._fresh())
+        else:
+            keyed = sorted(((self._key(fact), at) for at, fact in enumerate(new)), key=lambda one: one[0])
+            for place, (key, at) in enumerate(keyed):
+                number = self._between(key, (place + 1) / (len(keyed) + 1))
+                insort(self._places, (key, number), key=lambda one: one[0])
+                self._enter(new[at], number)
+
+    def discard(self, fact: Fact) -> None:
+        """The fact is gone, and no function depends on it any more."""
+        number = self._numbers.pop(fact)
+        del self._facts[number]
+        if self.order == ARRIVAL:
+            self._returned.append(number)
+        else:
+            self._places = [one for one in self._places if one[1] != number]
+
+    def restore(self, numbers: Iterable[tuple[Fact, int]]) -> None:
+        """Take facts with the numbers they had."""
+        for fact, number in numbers:
+            self._enter(fact, number)
+            if self.order != ARRIVAL:
+                insort(self._places, (self._key(fact), number), key=lambda one: one[0])
+        self._next = max(self._facts, default=-1) + 1
+        self._returned = [number for number in range(self._next) if number not in self._facts]
+
+    def numbered(self) -> dict[Fact, int]:
+        return dict(self._numbers)
+
+    def _enter(self, fact: Fact, number: int) -> None:
+        self._numbers[fact] = number
+        self._facts[number] = fact
+
+    def _fresh(self) -> int:
+        self._next += 1
+        return self._next - 1
+
+    def _key(self, fact: Fact) -> Any:
+        relation, row = fact
+        if callable(self.order):
+            return self.order(relation, row)
+        return tuple((type(value).__name__, value) for value in row), relation
+
+    def _between(self, key: Any, share: float) -> int:
+        """A free number between those of the neighbours, or else the free one that is closest."""
+        at = bisect_left(self._places, key, key=lambda one: one[0])
+        if not self._places:
+            return int(share * MOST_VARIABLES)
+        low = self._places[at - 1][1] if at else -1
+        high = self._places[at][1] if at < len(self._places) else MOST_VARIABLES
+        wanted = low + max(1, int((high - low) * share)) if high > low else low
+        for distance in range(MOST_VARIABLES):
+            for number in (wanted + distance, wanted - distance):
+                if 0 <= number < MOST_VARIABLES and number not in self._facts:
+                    return number
+        raise AssertionError("there are free numbers")
