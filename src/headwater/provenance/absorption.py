@@ -77,7 +77,7 @@ def difference(one: Function, other: Function, limit: int | None = None) -> Func
 def restrict(function: Function, absent: Iterable[int]) -> Function:
     """The function once these variables are false for good; it does not depend on them any more."""
     identifiers = _library()[1]
-    return function.r_restrict({identifiers[variable]: False for variable in absent})
+    return _ordered(function.r_restrict({identifiers[variable]: False for variable in absent}))
 
 
 def same(one: Function, other: Function) -> bool:
@@ -120,8 +120,13 @@ def to_bytes(function: Function) -> bytes:
 def from_bytes(content: bytes) -> Function:
     """A function that `to_bytes` wrote; anything else is a ValueError."""
     raw = Diagram.unpacked(content, MOST_VARIABLES).raw(MOST_VARIABLES)
-    # the library trusts what it reads; an operation brings it into the one form that equal functions share
-    return biodivine_aeon.Bdd(_library()[0], raw).l_and(always())
+    return _ordered(biodivine_aeon.Bdd(_library()[0], raw))
+
+
+def _ordered(function: Function) -> Function:
+    """The one form that equal functions share: binary operations write their nodes in the order of a walk from the top,
+    while restricting leaves them in the order they had, and bytes may have any."""
+    return function.l_and(always())
 
 
 def _spent(limit: int | None) -> BudgetSpent:
