@@ -232,11 +232,7 @@ class Database:
     def open(cls, path: str | PathLike[str]) -> Database:
         """A database that `save` wrote; raises StateError if the file is damaged or is none."""
         try:
-            content = Path(path).read_bytes()
-        except OSError as problem:
-            raise StateError(f"cannot read {path}: {problem.strerror or problem}") from problem
-        try:
-            return cls._opened(Snapshot(content, Path(path)), path)
+            return cls._opened(Snapshot.read(Path(path)), path)
         except (LookupError, TypeError, ValueError) as problem:
             raise StateError(f"{path} is damaged; restore it from a copy, or load the data anew") from problem
 
@@ -410,7 +406,7 @@ class Database:
         return values, np.array([codes], dtype=np.int64).reshape(1, len(codes))
 
 
-def _replace_file(path: Path, blocks: Iterator[bytes]) -> None:
+def _replace_file(path: Path, blocks: Iterator[bytes | memoryview]) -> None:
     """Write a file beside its place and move it there when it is whole on disk."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)

@@ -134,7 +134,7 @@ def test_every_cut_and_every_flipped_byte_is_noticed(tmp_path: Path) -> None:
     path = saved(tmp_path)
     whole = path.read_bytes()
     dice = random.Random(1)
-    places = [*range(60), *dice.sample(range(len(whole)), 60), *range(len(whole) - 8, len(whole))]
+    places = [*range(60), *dice.sample(range(len(whole)), 200), *range(len(whole) - 8, len(whole))]
     for place in places:
         for damaged in (whole[:place], whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :]):
             path.write_bytes(damaged)
@@ -156,11 +156,24 @@ def test_files_that_are_something_else(content: bytes, tmp_path: Path) -> None:
         hw.Database.open(tmp_path / "other")
 
 
+def with_header(content: bytes, old: bytes, new: bytes) -> bytes:
+    """A saved database whose header says something else, as if it had been written so."""
+    start = len(MAGIC) + 12
+    length = int.from_bytes(content[len(MAGIC) : len(MAGIC) + 8], "little")
+    header = content[start : start + length].replace(old, new)
+    return (
+        MAGIC
+        + len(header).to_bytes(8, "little")
+        + zlib.crc32(header).to_bytes(4, "little")
+        + header
+        + content[start + length :]
+    )
+
+
 def test_a_format_of_the_future(tmp_path: Path) -> None:
     path = saved(tmp_path)
-    newer = path.read_bytes()[:-4].replace(b'"version": 1', b'"version": 9')
-    path.write_bytes(newer + zlib.crc32(newer).to_bytes(4, "little"))
-    with pytest.raises(StateError, match=r"format 9, but this version of Headwater reads 1; open it with"):
+    path.write_bytes(with_header(path.read_bytes(), b'"version": 2', b'"version": 9'))
+    with pytest.raises(StateError, match=r"format 9, but this version of Headwater reads 2; open it with"):
         hw.Database.open(path)
 
 
@@ -171,10 +184,12 @@ def test_a_header_that_makes_no_sense(tmp_path: Path) -> None:
         (b'"edge"', b'"egde"'),
         (b'"stamp"', b'"stomp"'),
         (b'"about"', b'"abuot"'),
+        (b"<i4", b"<f4"),
+        (b"<i2", b"<u2"),
+        (b'"length"', b'"lenght"'),
     ):
-        odd = path.read_bytes()[:-4].replace(old, new)
         other = tmp_path / "odd"
-        other.write_bytes(odd + zlib.crc32(odd).to_bytes(4, "little"))
+        other.write_bytes(with_header(path.read_bytes(), old, new))
         with pytest.raises(StateError, match="damaged"):
             hw.Database.open(other)
 

@@ -75,7 +75,8 @@ class Store:
         self.linked = 0
         self.bounds = Bounds(self.width)
         self.space: Space | None = None
-        self.identified = 0  # rows that the table of identities knows: all, or none of those loaded in bulk
+        self.identified = 0  # rows that the table of identities knows: all, or none of those that came at once
+        self._ascending = False  # rows that are not identified lie in ascending order
         self.heads: Rows = np.zeros(2 * _FLOOR, dtype=np.int32)
         self.indexes.clear()
 
@@ -145,17 +146,18 @@ class Store:
             self.rehash(more)
 
     def identify(self) -> None:
-        """Make the table of identities know all rows; after a bulk load it is made when it is first needed."""
+        """Make the table of identities know all rows; where they all came at once, it is made when first needed."""
         if self.identified < self.size:
             self.rehash()
 
     def append(self, rows: npt.NDArray[np.int64], rule: int, tick: int, journal: Journal) -> None:
-        """Add distinct rows to a store that is empty, without identifying them yet."""
+        """Add distinct rows, in ascending order, to a store that is empty, without identifying them yet."""
         assert self.size == 0
         self.admit([rows[:, column] for column in range(self.width)])
         journal.begin(self)
         self._grow(max(_FLOOR, rows.shape[0]))
         self.size = rows.shape[0]
+        self._ascending = True
         self.data[: self.size] = rows
         self.stamp[: self.size] = tick
         self.rules[: self.size] = rule
@@ -185,9 +187,9 @@ class Store:
 
     def find(self, keys: npt.NDArray[np.int64]) -> Rows:
         """The row with exactly these columns, alive or not, or -1."""
-        if self.identified < self.size and keys.shape[0] * _FEW < self.size:
+        if self.identified < self.size and self._ascending and keys.shape[0] * _FEW < self.size:
             rows: Rows = np.empty(keys.shape[0], dtype=np.int32)
-            kernels.search_ordered(keys, self.data, self.size, rows)  # only rows loaded in bulk are not identified
+            kernels.search_ordered(keys, self.data, self.size, rows)
             return rows
         self.identify()
         cells = np.empty(keys.shape[0], dtype=np.int64)
@@ -244,18 +246,22 @@ class Store:
 
     def keep_only(self, keep: Rows) -> None:
         """Forget all rows but these; every index and list is made anew when it is next asked for."""
-        self.load(self.data[keep], self.stamp[keep], self.rules[keep], self.proof[keep])
+        stamp = self.stamp[keep]
+        count = int(np.count_nonzero(stamp > GONE))
+        self.load(self.data[keep], stamp, self.rules[keep], self.proof[keep], count=count)
+        self.bounds.include(self.data)
 
-    def load(self, data: Matrix, stamp: Rows, rules: npt.NDArray[np.int16], proof: npt.NDArray[np.int32]) -> None:
-        """Hold exactly these rows."""
-        size = data.shape[0]
-        self._allocate(data.dtype, max(_FLOOR, size))
+    def load(
+        self, data: Matrix, stamp: Rows, rules: npt.NDArray[np.int16], proof: npt.NDArray[np.int32], *, count: int
+    ) -> None:
+        """Hold exactly these rows, `count` of them alive, in these arrays. `bounds` are left to be set."""
+        self._allocate(data.dtype, 0)
         self._forget_rows()
-        self.size = size
-        self.count = int(np.count_nonzero(stamp > GONE))
-        self.data[:size], self.stamp[:size], self.rules[:size], self.proof[:size] = data, stamp, rules, proof
-        self.bounds.include(data)
-        self.rehash()
+        self.data, self.stamp, self.rules, self.proof = data, stamp, rules, proof
+        self.size = data.shape[0]
+        self.count = count
+        if self.size < _FLOOR:
+            self._grow(_FLOOR)
 
     # Children
 
