@@ -13,7 +13,7 @@ from tests.oracle.evaluate import Diverges
 from tests.oracle.harness import check_maintenance
 from tests.oracle.strategies import Case, random_case, seeds, template_case
 
-TEMPLATES = (
+EXCHANGED = (
     "closure",
     "company_control",
     "path_vector",
@@ -24,26 +24,35 @@ TEMPLATES = (
     "top_paths",
 )
 
+DECOMPOSED = ("company_control", "path_vector", "path_vector_as_printed", "top_paths")
 
-def _agrees(case: Case, shards: int) -> bool:
+
+def _agrees(case: Case, shards: int, kind: str) -> bool:
     try:
-        check_maintenance(case, partial(Sharded, shards=shards, kinds=("exchange",)))
+        check_maintenance(case, partial(Sharded, shards=shards, kinds=(kind,)))
     except (NotPlaced, Diverges):
         return False
     return True
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3, 8])
-@pytest.mark.parametrize("name", TEMPLATES)
-def test_agree_shards_of_templates(name: str, shards: int) -> None:
-    assert any(_agrees(template_case(name, seed), shards) for seed in range(4))
+@pytest.mark.parametrize("name", EXCHANGED)
+def test_agree_shards_that_exchange(name: str, shards: int) -> None:
+    assert any(_agrees(template_case(name, seed), shards, "exchange") for seed in range(4))
 
 
+@pytest.mark.parametrize("shards", [1, 2, 3, 8])
+@pytest.mark.parametrize("name", DECOMPOSED)
+def test_agree_shards_side_by_side(name: str, shards: int) -> None:
+    assert any(_agrees(template_case(name, seed), shards, "decomposed") for seed in range(4))
+
+
+@pytest.mark.parametrize("kind", ["decomposed", "exchange"])
 @pytest.mark.parametrize("shards", [2, 3])
 @pairs(100)
 @given(seed=seeds)
-def test_agree_shards_of_random_programs(seed: int, shards: int) -> None:
-    _agrees(random_case(seed), shards)
+def test_agree_shards_of_random_programs(seed: int, shards: int, kind: str) -> None:
+    _agrees(random_case(seed), shards, kind)
 
 
 def test_a_sender_ships_each_row_once() -> None:

@@ -20,14 +20,14 @@ from headwater.engine.level import LevelRunner, Transaction
 from headwater.engine.selection import rows_with
 from headwater.engine.states import BASE, GONE
 from headwater.engine.store import Store, Use
-from headwater.engine.strand import Context, Runner
+from headwater.engine.strand import Context, Owns, Runner, owns_all
 from headwater.engine.values import Codes, Symbols
 from headwater.plan.model import Plan
 
 _BULK_FROM = 1 << 12
 
 
-Owned = Callable[[str, Codes], npt.NDArray[np.bool_]]  # of rows of a table, those that a shard holds
+Holds = Callable[[str, Codes], npt.NDArray[np.bool_]]  # of rows of a table, those that a shard holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,20 @@ class Change:
 
 
 class Shard:
-    def __init__(self, plan: Plan, symbols: Symbols, keys: Mapping[str, tuple[int, ...]], guard: Guard) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        symbols: Symbols,
+        keys: Mapping[str, tuple[int, ...]],
+        guard: Guard,
+        owns: Owns = owns_all,
+    ) -> None:
         self.plan = plan
         self.symbols = symbols
         self.guard = guard
         self._keys = keys
         self.stores: dict[str, Store] = {table.name: Store(table) for table in plan.tables}
-        self.context = Context(self.stores, symbols)
+        self.context = Context(self.stores, symbols, owns)
         self.uses = [
             Use(rule.id, position, self.stores[parent], self.stores[rule.table])
             for rule in plan.rules
@@ -80,7 +87,7 @@ class Shard:
         return Transaction(self.tick, self.guard, cancelled)
 
     def change_base(
-        self, transaction: Transaction, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], facts: Owned | None
+        self, transaction: Transaction, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], facts: Holds | None
     ) -> None:
         """Make the changes of base rows; in the very first transaction, `facts` tells which of the program's own facts
         this shard holds."""
@@ -142,7 +149,7 @@ class Shard:
             if first or level.concerns(transaction):
                 level.run(transaction, first=first)
 
-    def _state_facts(self, transaction: Transaction, owned: Owned) -> None:
+    def _state_facts(self, transaction: Transaction, holds: Holds) -> None:
         for number in self.plan.facts:
             rule = self.plan.rules[number]
             if rule.spontaneous is None:
@@ -153,7 +160,7 @@ class Shard:
                 store = self.stores[rule.table]
                 store.admit(columns)
                 codes = np.stack(columns, axis=1).astype(np.int64) if columns else np.zeros((1, 0), dtype=np.int64)
-                mine = owned(rule.table, codes)
+                mine = holds(rule.table, codes)
                 proofs = runner.proofs(batch)[mine]
                 store.merge(codes[mine], proofs, rule.id, transaction.tick, transaction.journal)
 

@@ -6,7 +6,7 @@ and goes on where it stopped, so that memory does not follow the number of deriv
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import assert_never
 
 import numpy as np
@@ -22,20 +22,28 @@ from headwater.engine.states import EVER
 from headwater.engine.store import Store
 from headwater.engine.values import Symbols, encode
 from headwater.language.tree import Variable
-from headwater.plan.model import Absent, FlatRule, Join, Let, Pattern, Reads, Source, Strand, Test, Var
+from headwater.plan.model import Absent, FlatRule, Join, Let, Owned, Pattern, Reads, Source, Strand, Test, Var
 
 _BUFFER = 1 << 17
 Done = npt.NDArray[np.bool_]
 
 
+Owns = Callable[[Column, Type], npt.NDArray[np.bool_]]  # of values, those that a shard owns
+
+
+def owns_all(column: Column, kind: Type) -> npt.NDArray[np.bool_]:
+    return np.ones(column.shape[0], dtype=np.bool_)
+
+
 class Context:
-    """What every strand of an engine needs: the stores and the symbols."""
+    """What every strand of an engine needs: the stores, the symbols, and which values are this shard's own."""
 
-    __slots__ = ("stores", "symbols")
+    __slots__ = ("owns", "stores", "symbols")
 
-    def __init__(self, stores: dict[str, Store], symbols: Symbols) -> None:
+    def __init__(self, stores: dict[str, Store], symbols: Symbols, owns: Owns = owns_all) -> None:
         self.stores = stores
         self.symbols = symbols
+        self.owns = owns
 
 
 class _Key:
@@ -171,14 +179,14 @@ class Runner:
                 code = _encoded(source, types[column], context.symbols)
                 assert isinstance(code, int), "a strand starts with no variable known"
                 self._checks.append((column, code))
-        self._steps: list[_Join | _Absent | Let | Test] = []
+        self._steps: list[_Join | _Absent | Let | Test | Owned] = []
         for step in strand.steps:
             match step:
                 case Join():
                     self._steps.append(_Join(step, context))
                 case Absent():
                     self._steps.append(_Absent(step, context))
-                case Let() | Test():
+                case Let() | Test() | Owned():
                     self._steps.append(step)
                 case other:
                     assert_never(other)
@@ -279,7 +287,7 @@ class Runner:
         if batch.size:
             yield batch
 
-    def _one(self, batch: Batch, step: _Absent | Let | Test) -> Batch:
+    def _one(self, batch: Batch, step: _Absent | Let | Test | Owned) -> Batch:
         """A step that joins nothing: the bindings that pass it."""
         match step:
             case _Absent():
@@ -291,6 +299,10 @@ class Runner:
             case Test(goal=goal):
                 truth = self._expressions.holds(goal, batch)
                 return batch if truth.all() else batch.take(truth)
+            case Owned(source=source, type=kind):
+                code = _encoded(source, kind, self._context.symbols)
+                column = batch.columns[code] if isinstance(code, str) else np.full(batch.size, code, dtype=np.int64)
+                return batch.take(self._context.owns(column, kind))
             case other:
                 assert_never(other)
 

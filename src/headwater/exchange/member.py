@@ -23,12 +23,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.core.errors import DataError, StateError, UnknownRelation
+from headwater.core.types import Type
 from headwater.engine.answers import arrow_table, asked
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.engine.index import Matrix, Rows
@@ -61,9 +63,10 @@ class Member:
         self.scheme = scheme
         self.number = number
         self.shards = shards
-        self.shard = Shard(scheme.plan, Symbols(), scheme.keys, guard)
+        symbols = Symbols()
+        self._owners = Owners(symbols, shards)
+        self.shard = Shard(scheme.plan, symbols, scheme.keys, guard, self._owns)
         self.replayable = True
-        self._owners = Owners(self.shard.symbols, shards)
         self.shipments = {one.outbox: one for one in scheme.plan.shipments}
 
     def transaction(
@@ -100,7 +103,7 @@ class Member:
                 if level.outboxes:
                     yield from self._run_with_others(level, opened, first=first)
                 elif first or level.concerns(transaction):
-                    level.run(transaction, first=first and self.number == 0)
+                    level.run(transaction, first=first and self._begins)
             transaction.check()
         except BaseException:
             opened.undo()
@@ -114,6 +117,14 @@ class Member:
             raise UnknownRelation(f"there is no relation `{view}`")
         told = store.data[store.alive()] if self.scheme.tells(view, self.number) else store.data[:0]
         return self._shown(view, told)
+
+    @property
+    def _begins(self) -> bool:
+        """Whether rules that need no rows fire here: on the first shard, or on all, which then follow what they own."""
+        return self.number == 0 or self.scheme.kind == "decomposed"
+
+    def _owns(self, column: npt.NDArray[np.integer[Any]], kind: Type) -> npt.NDArray[np.bool_]:
+        return self._owners.of(column, kind) == self.number
 
     # Base rows
 
@@ -148,7 +159,7 @@ class Member:
             if incoming.busy is not Stir.SENT:
                 break
             concerned = True
-        run.derive(first=first and self.number == 0)
+        run.derive(first=first and self._begins)
         while True:
             came = self._settled_rows(run)
             incoming = yield opened.send(came, Stir.WORK, marks=False)

@@ -27,6 +27,7 @@ from headwater.exchange.routing import Owners
 from headwater.language.tree import Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
+from headwater.plan.decompose import decompose
 from headwater.plan.model import Plan, Table
 from headwater.plan.placement import obstacle
 from headwater.program.model import Column, Program
@@ -35,7 +36,7 @@ from headwater.rewrite.localise import location_of
 from headwater.rewrite.rules import NETWORK_RULES, rewrite
 
 Known: TypeAlias = Mapping[str, tuple[Type | None, ...]]
-KINDS = ("exchange", "single")
+KINDS = ("decomposed", "exchange", "single")
 
 
 class Place(Enum):
@@ -134,6 +135,21 @@ def choose(
     raise ValueError(f"the program cannot run as {' or '.join(kinds)}: {reason}")
 
 
+def _decomposed(program: CompiledProgram, model: Program, known: Known | None, reason: str) -> Scheme | str:
+    types = infer(model, known)
+    model = with_types(model, types)
+    found = decompose(model)
+    if isinstance(found, str):
+        return found
+    plan = build(model, types, owned=found.owned)
+    homes: dict[str, Home] = {}
+    for relation in model.relations:
+        column = found.kept.get(relation.name)
+        homes[relation.name] = Place.EVERYWHERE if column is None else ByColumn(column)
+    why = "every rule hands on the column by which its relation is kept"
+    return Scheme("decomposed", why, plan, homes, _keys(model), model.queries, program.outputs)
+
+
 def _exchange(program: CompiledProgram, model: Program, known: Known | None, reason: str) -> Scheme | str:
     local = rewrite(model, rules=NETWORK_RULES)
     stray = next((one for one in local.relations if one.key is not None and location_of(one) not in one.key), None)
@@ -163,6 +179,7 @@ def _single(program: CompiledProgram, model: Program, known: Known | None, reaso
 
 
 _MAKERS: Mapping[str, Callable[[CompiledProgram, Program, Known | None, str], Scheme | str]] = {
+    "decomposed": _decomposed,
     "exchange": _exchange,
     "single": _single,
 }

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from headwater.language.tree import Assign, Atom, Negation
 from headwater.plan import strands
-from headwater.plan.model import FlatRule, Level, Plan
+from headwater.plan.model import FlatRule, Level, Plan, Source
 from headwater.plan.placement import place
 from headwater.plan.tables import Draft, Drafts, draft
 from headwater.program.model import Program
 from headwater.program.strata import Stratum, strata
 from headwater.program.types import Types
 
+_NOTHING: Mapping[int, Source] = MappingProxyType({})
 
-def build(program: Program, types: Types, *, shards: bool = False) -> Plan:
+
+def build(program: Program, types: Types, *, shards: bool = False, owned: Mapping[int, Source] = _NOTHING) -> Plan:
     """The plan of a checked program whose types are known as far as data has shown them.
 
-    With `shards`, of a localised program that several shards evaluate together.
+    With `shards`, of a localised program that several shards evaluate together. With `owned`, of a program that every
+    shard evaluates for itself: the rules named there fire only for the values that a shard owns.
     """
-    drafts = draft(program, types)
+    drafts = draft(program, types, owned)
     shipments = place(program, drafts) if shards else ()
     depth: dict[str, int] = {}
     for one in drafts.rules:

@@ -14,6 +14,7 @@ from headwater.plan.model import (
     Join,
     Let,
     Level,
+    Owned,
     Plan,
     Reads,
     Step,
@@ -93,5 +94,7 @@ def _step(step: Step, atoms: list[Atom]) -> str:
             return f"let {variable} = {print_term(term)}"
         case Test(goal=goal):
             return f"test {print_goal(goal)}"
+        case Owned(source=source):
+            return f"go on if this shard owns {source.name if isinstance(source, Var) else repr(source.value)}"
         case other:
             assert_never(other)

@@ -152,7 +152,15 @@ class Test:
     goal: Comparison | Condition
 
 
-Step: TypeAlias = Join | Absent | Let | Test
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """Of bindings that all shards find, each follows those whose value here it owns."""
+
+    source: Source
+    type: Type
+
+
+Step: TypeAlias = Join | Absent | Let | Test | Owned
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ that gives nothing anyone asks for later need only find one match.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from headwater.core.types import Type
@@ -25,7 +26,22 @@ from headwater.language.tree import (
     Variable,
     Wildcard,
 )
-from headwater.plan.model import Absent, Join, Let, Pattern, Pull, Reads, Source, Step, Strand, Test, Var, literal
+from headwater.plan.model import (
+    Absent,
+    Join,
+    Let,
+    Literal,
+    Owned,
+    Pattern,
+    Pull,
+    Reads,
+    Source,
+    Step,
+    Strand,
+    Test,
+    Var,
+    literal,
+)
 from headwater.plan.tables import Draft
 from headwater.program.terms import goal_names, names
 
@@ -64,6 +80,7 @@ class _Goals:
         self.types = draft.types
         self.weights = draft.weights
         self.atoms: dict[int, Atom] = {}
+        self.owned = draft.owned
         self.others: list[Assign | Comparison | Condition | Negation] = []
         for goal in draft.body:
             if isinstance(goal, Atom):
@@ -77,6 +94,7 @@ class _Goals:
         progress = True
         while progress:
             progress = False
+            yield from self._take_owned()
             for goal in sorted(self.others, key=lambda goal: isinstance(goal, Assign)):
                 if isinstance(goal, Assign) and self.atoms and not self._asked_for(goal.variable.name):
                     continue
@@ -87,9 +105,19 @@ class _Goals:
                     yield step
                     break
 
+    def _take_owned(self) -> Iterable[Step]:
+        match self.owned:
+            case Var(name=name) if name in self.bound:
+                yield Owned(Var(name), self.types[name])
+            case Literal(type=kind) as constant:
+                yield Owned(constant, kind)
+            case _:
+                return
+        self.owned = None
+
     def _asked_for(self, name: str) -> bool:
         """Whether a goal that is not taken yet needs a variable, or can be looked up by it."""
-        if name in self.bound:
+        if name in self.bound or self.owned == Var(name):
             return True
         atoms = any(isinstance(arg, Variable) and arg.name == name for atom in self.atoms.values() for arg in atom.args)
         return atoms or any(name in goal_names(goal) for goal in self.others if not _assigns(goal, name))
@@ -141,6 +169,7 @@ def _finish(draft: Draft, rule: int, start: Pattern | None, atom: int | None, go
         steps.append(Join(slot, meet, goals.reads[slot], ()))
         steps.extend(goals.take_ready())
     assert not goals.others, "a safe rule leaves no goal behind"
+    assert goals.owned is None, "a safe rule binds its head"
     return Strand(rule, start, atom, _keep_needed(steps, {one.name for one in draft.head if isinstance(one, Var)}))
 
 
@@ -165,6 +194,9 @@ def _keep_needed(steps: list[Step], needed: set[str]) -> tuple[Step, ...]:
             case Test(goal=Condition(call=call)):
                 out.append(step)
                 needed = needed | names(call)
+            case Owned(source=source):
+                out.append(step)
+                needed = needed | ({source.name} if isinstance(source, Var) else set())
             case other:
                 raise AssertionError(other)
     return tuple(reversed(out))
@@ -223,10 +255,12 @@ def spontaneous(draft: Draft, rule: int) -> Strand | None:
 def pull(draft: Draft, rule: int, columns: tuple[int, ...], types: tuple[Type, ...]) -> Pull:
     """From values of some head columns to derivations of such rows. The start's columns count within `columns`.
 
+    Nobody pulls a row that this shard does not own.
+
     A column that holds its variable's value under another type (an int in a float column) binds nothing.
     """
     start = _head_pattern(draft, columns, types)
-    goals = _Goals(draft, {name for _, name in start.binds}, _everything(draft))
+    goals = _Goals(replace(draft, owned=None), {name for _, name in start.binds}, _everything(draft))
     return Pull(columns, _finish(draft, rule, start, None, goals))
 
 

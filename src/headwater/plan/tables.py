@@ -33,6 +33,7 @@ class Draft:
     body: tuple[Goal, ...]
     types: dict[str, Type]
     weights: Mapping[str, int] = field(default_factory=dict)  # tables by expected size, for the join order
+    owned: Source | None = None  # what tells the one shard that derives a head, where all shards find its bindings
 
 
 @dataclass(slots=True)
@@ -41,6 +42,10 @@ class Drafts:
     rules: list[Draft]
     aggregations: list[Aggregation]
     homes: dict[str, str]  # bag -> the relation whose stratum it belongs to
+    owned: Mapping[int, Source]  # per rule of the program, see `Draft.owned`
+
+    def add(self, number: int, table: str, head: tuple[Source, ...], rule: Rule, types: dict[str, Type]) -> None:
+        self.rules.append(Draft(number, table, head, rule.body, types, owned=self.owned.get(number)))
 
 
 def known(kind: Type | None) -> Type:
@@ -48,9 +53,9 @@ def known(kind: Type | None) -> Type:
     return Type.STRING if kind is None else kind
 
 
-def draft(program: Program, types: Types) -> Drafts:
+def draft(program: Program, types: Types, owned: Mapping[int, Source]) -> Drafts:
     """Tables and drafts of all rules that can fire; one that reads a relation without any rows yet has none."""
-    drafts = Drafts({}, [], [], {})
+    drafts = Drafts({}, [], [], {}, owned)
     rules_of: dict[str, list[int]] = {}
     for number in _can_fire(program, types):
         rules_of.setdefault(program.rules[number].head.relation, []).append(number)
@@ -66,7 +71,7 @@ def draft(program: Program, types: Types) -> Drafts:
             for number in numbers:
                 rule = program.rules[number]
                 head = tuple(_source(arg) for arg in rule.head.args)
-                drafts.rules.append(Draft(number, relation.name, head, rule.body, _known_types(types, number)))
+                drafts.add(number, relation.name, head, rule, _known_types(types, number))
         else:
             _draft_aggregate(drafts, program, types, relation, numbers, positions)
     return drafts
@@ -164,7 +169,7 @@ def _draft_pick(
     for number in numbers:
         rule = program.rules[number]
         head = tuple(_source(arg.args[0] if isinstance(arg, Aggregate) else arg) for arg in rule.head.args)
-        drafts.rules.append(Draft(number, relation.name, head, rule.body, _known_types(types, number)))
+        drafts.add(number, relation.name, head, rule, _known_types(types, number))
 
 
 def _bag(
@@ -211,7 +216,7 @@ def _largest_bag(
         types += [key, table.types[at]]
         keys = tuple(range(len(sources) - 1))
         _bag(drafts, relation, name, sources, types, (Pick(keys, len(sources) - 1, Best.MAX),))
-    drafts.rules.append(Draft(number, name, tuple(sources), rule.body, kinds))
+    drafts.add(number, name, tuple(sources), rule, kinds)
     return Contribution(name, tuple(range(len(group))), (len(sources) - 1,))
 
 
@@ -230,7 +235,7 @@ def _bindings_bag(
         arg = rule.head.args[at]
         values.append(_source(arg.args[0] if isinstance(arg, Aggregate) else arg))
     stored = drafts.tables[relation.name].types
-    plain = _atom_as_bag(rule.body, sources, values)
+    plain = None if number in drafts.owned else _atom_as_bag(rule.body, sources, values)
     if plain is not None:
         own = drafts.tables[plain.table].types
         if all(own[column] is stored[at] for column, at in zip(plain.group, group, strict=True)):
@@ -242,7 +247,7 @@ def _bindings_bag(
     bag = f"{relation.name}'bag{number}"
     types = [stored[at] for at in group] + [_kind(source, kinds) for source in sources[len(group) :]]
     _bag(drafts, relation, bag, sources, types, ())
-    drafts.rules.append(Draft(number, bag, tuple(sources), rule.body, kinds))
+    drafts.add(number, bag, tuple(sources), rule, kinds)
     return Contribution(bag, tuple(range(len(group))), tuple(sources.index(value) for value in values))
 
 

@@ -20,7 +20,7 @@ from headwater.engine.strand import Runner
 from headwater.engine.values import SYMBOLIC, Codes, Symbols, decode
 from headwater.language.printer import print_goal, print_rule, print_term
 from headwater.language.tree import Assign, Atom, Constant, Negation, Variable
-from headwater.plan.model import Absent, FlatRule, Join, Let, Step, Test
+from headwater.plan.model import Absent, FlatRule, Join, Let, Owned, Step, Test, Var
 from headwater.provenance.proof import Proof, Reason
 
 _NEAREST = 3
@@ -195,6 +195,8 @@ class Reader:
                 return f"{variable} = {print_term(term)}"
             case Test(goal=goal):
                 return print_goal(goal)
+            case Owned(source=source):
+                return f"{source.name if isinstance(source, Var) else source.value} belongs to this shard"
 
     def _nearest(self, batch: Batch, flat: FlatRule) -> Iterator[dict[str, Any]]:
         names = [name for name in batch.columns if "'" not in name]
