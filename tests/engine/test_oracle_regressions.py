@@ -180,3 +180,20 @@ def test_a_query_asks_for_a_constant_of_a_relation_without_rows() -> None:
         Step({}, {}, {"d4": set()}),
         Step({"b1": [(1, 1), (2, 2), (1, 2)]}, {}, {"d4": {(1, 1)}}),
     )
+
+
+def test_a_best_row_that_came_and_went_stands_for_nothing() -> None:
+    replay(
+        """
+        relation own(c0: string, c1: string, c2: int).
+        held(X, Y, msum<(X, N)>) :- own(X, Y, N).
+        held(X, Y, msum<(Z, N)>) :- controls(X, Z), own(Z, Y, N).
+        controls(X, Y) :- held(X, Y, N).
+        """,
+        Step({}, {}, {"held": set()}),
+        Step({"own": [("a", "c", 20)]}, {}, {"held": {("a", "c", 20)}}),
+        Step({}, {"own": [("a", "c", 20)]}, {"held": set()}),
+        Step({"own": [("a", "c", 20), ("c", "c", 30)]}, {}, {"held": {("a", "c", 50), ("c", "c", 30)}}),
+        Step({}, {"own": [("c", "c", 30)]}, {"held": {("a", "c", 20)}}),
+        Step({"own": [("c", "c", 30)]}, {}, {"held": {("a", "c", 50), ("c", "c", 30)}}),
+    )

@@ -27,6 +27,7 @@ def compact(names: Collection[str], stores: Mapping[str, Store]) -> None:
         if idle.size:
             store.unlink(idle)
             store.stamp[idle] = GONE
+            store.buried = True
     for store in own:
         if _crowded(store):
             squeeze(store)

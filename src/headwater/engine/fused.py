@@ -16,18 +16,18 @@ from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
 from headwater.engine import kernels
 from headwater.engine.batch import Batch
-from headwater.engine.index import Box, Rows, Space, box_of
+from headwater.engine.index import Box, Matrix, Rows, box_of
 from headwater.engine.journal import Entry, Journal
 from headwater.engine.selection import is_single
-from headwater.engine.states import GHOST, MARKED
+from headwater.engine.standing import Standing
+from headwater.engine.states import GHOST, GONE, MARKED
 from headwater.engine.store import Store, Writer
 from headwater.engine.values import Symbols, encode
 from headwater.language.tree import Binary, Constant, Term, Variable
-from headwater.plan.model import Best, FlatRule, Join, Let, Literal, Reads, Source, Strand, Var
+from headwater.plan.model import FlatRule, Join, Let, Literal, Reads, Source, Strand, Var
 
 _ROOM = 1 << 16
 _LEFT, _RIGHT, _CONSTANT = 0, 1, 2
-_SCRATCH_FLOOR = 1 << 16
 Outcome = tuple[Rows, Rows]  # rows that came, and rows that lost their place
 Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # sides, and columns or constants
 
@@ -82,6 +82,21 @@ class _Probe:
         )  # fmt: skip
         return _Arguments(box, index.lists, newest, everything)
 
+    def meets_nothing(self, starting: int, tick: int) -> bool:
+        """Whether there surely is no row to meet; looked into where it costs less than finding out by joining."""
+        right = self.right
+        if starting < right.size:
+            return right.size == 0
+        stamps = right.stamp[: right.size]
+        newest = tick if self.reads is Reads.ALL else tick - 1
+        return not ((stamps > GONE) & (stamps <= newest)).any()
+
+    def carried(self, column: int, reads: int) -> Matrix:
+        """A column of `right` in the order in which its index has the rows; empty where there is none."""
+        if column < 0 or not reads:
+            return self.right.data[:0, 0]
+        return self.right.index(self.columns).carried(column, self.right.data, reads)
+
     def bounds(self, places: Places) -> Places:
         """Smallest and largest code of copied columns, from those of the columns they are copied from."""
         low = np.empty(places[0].size, dtype=np.int64)
@@ -112,7 +127,7 @@ class FusedSet:
     def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Outcome:
         """Head rows that these starting rows give, alive from round `after` on."""
         probe, head = self._probe, self._head
-        if rows.size == 0 or probe.right.size == 0:
+        if rows.size == 0 or probe.meets_nothing(rows.size, tick):
             return _NO_ROWS, _NO_ROWS
         head.admit_range(*probe.bounds(self._places))
         arguments = probe.arguments(tick)
@@ -246,49 +261,60 @@ class FusedBest:
         self._rule = rule
         self._head = head
         types = head.table.types
-        self._group = _places([probe.place(rule.head[at], types[at], symbols) for at in self._pick.group])
+        group = [probe.place(rule.head[at], types[at], symbols) for at in self._pick.group]
+        self._group = _places(group)
         self._value = _places(addends)
-        self._space: Space | None = None
+        self._short = _short_form(probe, group, addends)
+        if self._short is not None:
+            side, column, _, weight, _ = self._short
+            self._carried = (column if side == _RIGHT else -1, weight)
 
     def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Outcome | None:
         """As `FusedSet.run`; None when the groups do not lie close enough together for direct addressing."""
-        probe, head, pick = self._probe, self._head, self._pick
-        if rows.size == 0 or probe.right.size == 0:
+        probe, head = self._probe, self._head
+        if rows.size == 0 or probe.meets_nothing(rows.size, tick):
             return _NO_ROWS, _NO_ROWS
         low, high = probe.bounds(self._group)
-        index = head.index(pick.group)
-        if (index.covered and index.space is None) or not self._fit(low, high):
+        standing = head.standing or Standing(head)
+        if not standing.fit(low, high, max(probe.left.size, probe.right.size)):
             return None
-        assert self._space is not None
-        held = box_of(index.space)[1:] if index.space is not None else (self._space.base, self._space.extent)
-        lists = index.lists if index.covered else (_NO_ROWS,) * 4
-        met = kernels.join_best(
-            rows, *probe.arguments(tick).all, *self._group, *self._value, pick.best is Best.MAX, self._space.base,
-            self._space.extent, head.stamp, head.data, pick.value, *lists, *held, self._scratch, self._touched,
-        )  # fmt: skip
+        head.standing = standing
+        met = self._join(rows, tick, standing, journal)
         if met < 0:
-            self._scratch[:, 0] = -2
+            head.standing = None
             raise EvaluationError(f"a sum in `{head.name}` does not fit into 64 bits; use floats (write 1.0 for 1)")
-        cells = self._touched[:met]
-        found = self._scratch[cells]
-        self._scratch[cells, 0] = -2
-        won = found[found[:, 1] >= 0]
-        lost, left, right = (won[:, at].astype(np.int32) for at in range(3))
-        return self._store(left, right, won[:, 3], lost[lost >= 0], after, journal)
+        cells = standing.touched[:met]
+        left, right, lost = standing.left[cells], standing.right[cells], standing.rows[cells]
+        standing.left[cells] = -1
+        values = standing.values[cells]
+        return self._store(left, right, ~values if standing.complemented else values, lost, cells, after, journal)
 
-    def _fit(self, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> bool:
-        """Have scratch arrays for all groups between `low` and `high`, if they are not too many."""
-        if self._space is None or not self._space.holds(low, high):
-            rows = max(_SCRATCH_FLOOR, self._head.size, self._probe.left.size, self._probe.right.size)
-            self._space = Space.around(low, high, rows)
-            if self._space is None:
-                return False
-            self._scratch = np.full((self._space.cells, 4), -2, dtype=np.int64)
-            self._touched = np.empty(self._space.cells, dtype=np.int64)
-        return True
+    def _join(self, rows: Rows, tick: int, standing: Standing, journal: Journal) -> int:
+        probe = self._probe
+        arguments = probe.arguments(tick)
+        space = standing.space
+        assert space is not None
+        room = standing.rows, standing.values, standing.left, standing.right, standing.touched
+        if self._short is not None and arguments.box[0]:
+            any_stamp = probe.right.all_older(arguments.newest, rows.size)
+            return kernels.join_best_short(
+                rows, probe.left.data, probe.key_from[0], probe.right.data, *arguments.box[1:], *arguments.lists,
+                *(probe.carried(column, rows.size if any_stamp else 0) for column in self._carried),
+                probe.right.stamp, arguments.newest, any_stamp, *self._short, space.base, standing.complemented, *room,
+            )  # fmt: skip
+        return kernels.join_best(
+            rows, *arguments.all, *self._group, *self._value, standing.complemented, space.base, space.extent, *room
+        )
 
     def _store(
-        self, left: Rows, right: Rows, values: npt.NDArray[np.int64], lost: Rows, after: int, journal: Journal
+        self,
+        left: Rows,
+        right: Rows,
+        values: npt.NDArray[np.int64],
+        lost: Rows,
+        cells: npt.NDArray[np.int64],
+        after: int,
+        journal: Journal,
     ) -> Outcome:
         probe, head = self._probe, self._head
         candidates = np.empty((values.size, head.width), dtype=np.int64)
@@ -302,11 +328,33 @@ class FusedBest:
                 )
         proofs = np.empty((values.size, 2), dtype=np.int32)
         proofs[:, probe.slot], proofs[:, 1 - probe.slot] = left, right
+        lost = lost[lost >= 0]
         if lost.size:
             head.set_state(lost, GHOST, journal)
         head.admit([candidates[:, column] for column in range(head.width)])
-        head.reserve(values.size)
-        return head.merge(candidates, proofs, self._rule.id, after, journal), lost
+        if head.buried or head.standing is None:
+            head.reserve(values.size)
+            return head.merge(candidates, proofs, self._rule.id, after, journal), lost
+        # Every ghost is worse than what stands in its group, and nothing else is left over: these rows are new.
+        came = head.append(candidates, proofs, self._rule.id, after, journal)
+        head.standing.rows[cells] = came
+        head.standing.knows_all()
+        return came, lost
+
+
+def _short_form(
+    probe: _Probe, group: list[tuple[int, int]], addends: list[tuple[int, int]]
+) -> tuple[int, int, int, int, int] | None:
+    """What `join_best_short` is told about the head: side and column of the group, columns of the sum, constant."""
+    starts = [column for side, column in addends if side == _LEFT]
+    weights = [column for side, column in addends if side == _RIGHT]
+    constants = [value for side, value in addends if side == _CONSTANT]
+    if len(group) != 1 or group[0][0] == _CONSTANT or len(probe.columns) != 1 or probe.key_from[0] < 0:
+        return None
+    if len(starts) > 1 or len(weights) > 1 or len(constants) > 1:
+        return None
+    columns = (starts[0] if starts else -1, weights[0] if weights else -1)
+    return (*group[0], *columns, constants[0] if constants else 0)
 
 
 class FusedPull:

@@ -24,6 +24,7 @@ Box = tuple[bool, npt.NDArray[np.int64], npt.NDArray[np.int64]]
 _DIRECT_CELLS_PER_ROW = 16
 _DIRECT_FLOOR = 1 << 20  # cells; memory is only touched where rows are
 _SORT_FROM = 1 << 12
+_CARRY = 64  # entries copied in the time that a row takes to be met
 FULLEST = 0.7
 
 
@@ -112,7 +113,7 @@ def box_of(space: Space | None) -> Box:
 class Index:
     """An index on some columns of a store; brought up to date by the store before each use."""
 
-    __slots__ = ("begin", "chain", "columns", "covered", "heads", "order", "space", "used")
+    __slots__ = ("_carried", "begin", "chain", "columns", "covered", "heads", "order", "space", "used")
 
     def __init__(self, columns: tuple[int, ...]) -> None:
         self.columns = np.array(columns, dtype=np.int64)
@@ -123,6 +124,7 @@ class Index:
         self.chain: Rows = _NO_ROWS
         self.begin: Rows = _NO_ROWS
         self.order: Rows = _NO_ROWS
+        self._carried: dict[int, Matrix] = {}
 
     def cover(self, data: Matrix, size: int, bounds: Bounds) -> None:
         """Take in the rows that the store has gained since the last call."""
@@ -155,6 +157,7 @@ class Index:
         cells = self.space.cells if self.space is not None else hash_size(size)
         self.heads = np.zeros(cells, dtype=np.int32)
         self.begin = self.order = _NO_ROWS
+        self._carried.clear()
         self.covered = self.used = 0
 
     def _sort(self, data: Matrix, size: int) -> None:
@@ -163,6 +166,7 @@ class Index:
         self.order = np.empty(size, dtype=np.int32)
         kernels.sort_by_cell(data, size, self.columns, self.space.base, self.space.extent, self.begin, self.order)
         self.heads.fill(0)
+        self._carried.clear()
         self.chain = _NO_ROWS
         self.covered = size
 
@@ -176,6 +180,15 @@ class Index:
         else:
             kernels.cells_hash(keys, self.heads, data, self.columns, out)
         return out
+
+    def carried(self, column: int, data: Matrix, reads: int) -> Matrix:
+        """A column in the order of the sorted rows, if they are sorted and about so many reads make that worth it."""
+        found = self._carried.get(column)
+        if found is None:
+            if not self.order.size or reads * _CARRY < self.order.size:
+                return data[:0, 0]
+            found = self._carried[column] = data[self.order, column]
+        return found
 
     @property
     def lists(self) -> tuple[Rows, Rows, Rows, Rows]:
@@ -195,7 +208,8 @@ class Index:
 
     @property
     def nbytes(self) -> int:
-        return sum(int(array.nbytes) for array in (self.heads, self.chain, self.begin, self.order))
+        arrays = (self.heads, self.chain, self.begin, self.order, *self._carried.values())
+        return sum(int(array.nbytes) for array in arrays)
 
 
 NOTHING: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)

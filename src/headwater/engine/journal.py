@@ -39,6 +39,9 @@ class Journal:
             self.entries.setdefault(store.name, []).append(entry)
             if not entry.appended:
                 self.disturbed.add(store.name)
+                store.calm = None
+            if store.standing is not None:
+                store.standing.note(entry.rows)
 
     def all_alive(self, store: Store) -> bool:
         """Whether a store surely holds no row that is not alive."""

@@ -21,6 +21,7 @@ from headwater.engine.states import GHOST
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
+_WORST = np.int64(np.iinfo(np.int64).max)
 
 
 @njit(inline="always")
@@ -503,14 +504,14 @@ def _value(side, column, left, start, right, other):
 def join_best(
     rows, left, key_from, constants, right, key_columns, right_direct, right_base, right_extent, begin, order,
     right_heads, chain, right_stamp, newest, group_side, group_from, value_side, value_from, largest, base, extent,
-    stamp, data, value_column, held_begin, held_order, held_heads, held_chain, held_base, held_extent, scratch, touched,
+    standing, values, best_left, best_right, touched,
 ):  # fmt: skip
     """A rule of two atoms into a table with one row per group, in one loop: the best derivation of each group.
 
-    The head's value is a sum of columns and constants. For every group met, `scratch` gets (the row that stands, or
-    -1; the starting row and the row met of the best derivation, or -1 if it is not better; the best value). It is
-    addressed by group and holds -2 for groups not met, which the caller puts back. Returns how many groups were
-    met, or -1 when a sum does not fit into 64 bits.
+    The head's value is a sum of columns and constants. `standing` and `values` tell what stands in each group (see
+    `standing.Standing`). For a group that finds better, `values` gets the best value found, `best_left` and
+    `best_right` the starting row and the row met, and `touched` the group, once. Returns how many groups that are, or
+    -1 when a sum does not fit into 64 bits.
     """
     key = np.empty((1, key_columns.size), dtype=np.int64)
     group = np.empty((1, base.size), dtype=np.int64)
@@ -557,34 +558,102 @@ def join_best(
             for position in range(base.size):
                 group[0, position] = _value(group_side[position], group_from[position], left, start, right, other)
             home = _direct_slot(group, 0, base, extent)
-            if scratch[home, 0] == -2:
-                scratch[home, 0] = -1
-                scratch[home, 1] = -1
-                touched[met] = home
-                met += 1
-                held = _direct_slot(group, 0, held_base, held_extent) if held_heads.size else np.int64(-1)
-                if held >= 0:
-                    row = ~held_heads[held]
-                    while row >= 0 and stamp[row] <= 0:
-                        row = held_chain[row]
-                    if row < 0 and held_begin.size:
-                        for spot in range(held_begin[held], held_begin[held + 1]):
-                            if stamp[held_order[spot]] > 0:
-                                row = held_order[spot]
-                                break
-                    if row >= 0:
-                        scratch[home, 0] = row
-                        scratch[home, 3] = np.int64(data[row, value_column])
-            if scratch[home, 0] < 0 and scratch[home, 1] < 0:
-                better = True
-            elif largest:
-                better = value > scratch[home, 3]
+            if largest:
+                value = ~value
+            if _is_better(value, home, standing, values, best_left):
+                if best_left[home] < 0:
+                    touched[met] = home
+                    met += 1
+                values[home] = value
+                best_left[home] = start
+                best_right[home] = other
+    return met
+
+
+@njit(inline="always")
+def _is_better(value, home, standing, values, best_left):
+    """Whether a value beats what stands or was found; a group that has nothing holds the worst value there is."""
+    held = values[home]
+    return value < held or (value == held == _WORST and standing[home] < 0 and best_left[home] < 0)
+
+
+@njit(cache=True, nogil=True)
+def join_best_short(
+    rows, left, key_column, right, right_base, right_extent, begin, order, right_heads, chain, carried_group,
+    carried_weight, right_stamp, newest, any_stamp, group_side, group_from, value_from, weight_from, constant, base,
+    largest, standing, values, best_left, best_right, touched,
+):  # fmt: skip
+    """`join_best` for the commonest case: a key of one column, direct, a group of one column, a value that is
+    the sum of a column of the starting row, one of the row met (or -1 for none) and a constant.
+
+    With `any_stamp` all rows met are alive and old enough, and their stamps need not be looked at. Columns of the rows
+    met may be given in the order of the index too (`carried_group`, `carried_weight`), where they are side by side.
+    """
+    is_sorted = begin.size > 0
+    key_base = right_base[0]
+    key_extent = right_extent[0]
+    group_base = base[0]
+    beside = any_stamp and (group_side == 0 or carried_group.size > 0) and (weight_from < 0 or carried_weight.size > 0)
+    met = 0
+    for at in range(rows.size):
+        start = rows[at]
+        cell = np.int64(left[start, key_column]) - key_base
+        if cell < 0 or cell >= key_extent:
+            continue
+        given = np.int64(left[start, value_from]) if value_from >= 0 else np.int64(0)
+        whole = given + constant
+        if ((given ^ whole) & (constant ^ whole)) < 0:
+            return -1
+        mine = np.int64(left[start, group_from]) if group_side == 0 else np.int64(0)
+        place = np.int64(begin[cell]) if is_sorted else np.int64(0)
+        last = np.int64(begin[cell + 1]) if is_sorted else np.int64(0)
+        linked = ~right_heads[cell]
+        if beside:
+            while place < last:
+                value = whole
+                if weight_from >= 0:
+                    weight = np.int64(carried_weight[place])
+                    value = whole + weight
+                    if ((whole ^ value) & (weight ^ value)) < 0:
+                        return -1
+                home = (mine if group_side == 0 else np.int64(carried_group[place])) - group_base
+                if largest:
+                    value = ~value
+                if _is_better(value, home, standing, values, best_left):
+                    if best_left[home] < 0:
+                        touched[met] = home
+                        met += 1
+                    values[home] = value
+                    best_left[home] = start
+                    best_right[home] = order[place]
+                place += 1
+        while True:
+            if place < last:
+                other = order[place]
+                place += 1
+            elif linked >= 0:
+                other = linked
+                linked = chain[linked]
             else:
-                better = value < scratch[home, 3]
-            if better:
-                scratch[home, 1] = start
-                scratch[home, 2] = other
-                scratch[home, 3] = value
+                break
+            if not any_stamp and not 0 < right_stamp[other] <= newest:
+                continue
+            value = whole
+            if weight_from >= 0:
+                weight = np.int64(right[other, weight_from])
+                value = whole + weight
+                if ((whole ^ value) & (weight ^ value)) < 0:
+                    return -1
+            home = (mine if group_side == 0 else np.int64(right[other, group_from])) - group_base
+            if largest:
+                value = ~value
+            if _is_better(value, home, standing, values, best_left):
+                if best_left[home] < 0:
+                    touched[met] = home
+                    met += 1
+                values[home] = value
+                best_left[home] = start
+                best_right[home] = other
     return met
 
 

@@ -189,7 +189,7 @@ class LevelRun:
                 self.offer(runner, runner.from_nothing(), tick)
         for name, rows in transaction.came.items():
             if name in level._arrive:
-                level._context.stores[name].stamp[rows] = tick
+                level._context.stores[name].restamp(rows, tick)
                 self.delta.setdefault(name, []).append(rows)
         self.settle(tick)
         if level.level.mode is Mode.STAGED:
@@ -324,7 +324,7 @@ class LevelRun:
             if not back or not marked:
                 return
         for store, rows, _ in back:
-            store.stamp[rows] = tick
+            store.restamp(rows, tick)
         self._came_back(back)
 
     def _came_back(self, back: Iterable[tuple[Store, Rows, int]]) -> None:
@@ -440,7 +440,7 @@ class LevelRun:
                 rows = rows[store.stamp[rows] == tick]
                 if rows.size > _HURRY_FROM and name in self._level._ranked:
                     rows, later = best_part(store, rows)
-                    store.stamp[later] = after
+                    store.restamp(later, after)
                     self.delta.setdefault(name, []).append(later)
                 if rows.size:
                     for runner in self._level._arrive.get(name, ()):

@@ -184,7 +184,7 @@ class Shard:
         if store.size == 0 and rows.shape[0] > _BULK_FROM and store.width:
             distinct = packed_sort(rows)
             if distinct is not None:
-                store.append(distinct, BASE, transaction.tick, transaction.journal)
+                store.append_ordered(distinct, BASE, transaction.tick, transaction.journal)
                 return
         store.reserve(rows.shape[0])
         proofs = np.zeros((rows.shape[0], 0), dtype=np.int32)
@@ -210,9 +210,13 @@ def _all_of_them(table: str, rows: Codes) -> npt.NDArray[np.bool_]:
 
 
 def _copied(store: Store, rows: Rows) -> Matrix:
-    """The columns of some rows, in ascending order of their numbers."""
+    """The columns of some rows, in ascending order of their numbers; what is most of a store is not copied.
+
+    A row's columns are written once: compaction, too, makes new arrays.
+    """
     if rows.size and int(rows[-1]) - int(rows[0]) + 1 == rows.size:
-        return store.data[rows[0] : rows[-1] + 1].copy()
+        side_by_side = store.data[rows[0] : rows[-1] + 1]
+        return side_by_side if 2 * rows.size > store.size else side_by_side.copy()
     return store.data[rows]
 
 

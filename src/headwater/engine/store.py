@@ -21,6 +21,7 @@ from headwater.core.types import Type
 from headwater.engine import child_kernels, kernels
 from headwater.engine.index import FULLEST, Bounds, Index, Matrix, Rows, Space, box_of, hash_size
 from headwater.engine.journal import Entry, Journal
+from headwater.engine.standing import Standing
 from headwater.engine.states import GHOST, GONE
 from headwater.plan.model import Table
 
@@ -29,6 +30,7 @@ _WIDE_TYPES = frozenset({Type.FLOAT, Type.TIMESTAMP, Type.DURATION})
 _FLOOR = 16
 _CHUNK = 1 << 16
 _FEW = 1024  # searching for so few rows costs less than identifying all
+_LOOK = 64  # stamps looked at in the time that a row takes to be met
 _GROWTH = 4  # room that is not used yet costs nothing, moving rows does
 
 
@@ -56,6 +58,7 @@ class Store:
         self.uses: list[Use] = []  # where this store's rows stand in proofs
         self.used: list[Use] = []  # the positions that proofs of this store's rows name
         self.indexes: dict[tuple[int, ...], Index] = {}
+        self.standing: Standing | None = None
         wide = any(kind in _WIDE_TYPES for kind in table.types)
         self._allocate(np.int64 if wide else np.int32, _FLOOR)
         self._forget_rows()
@@ -75,10 +78,13 @@ class Store:
         self.linked = 0
         self.bounds = Bounds(self.width)
         self.space: Space | None = None
-        self.identified = 0  # rows that the table of identities knows: all, or none of those that came at once
-        self._ascending = False  # rows that are not identified lie in ascending order
+        self.identified = 0  # rows that the table of identities knows; the others are in it when it is needed
+        self.ordered = 0  # rows at the front that were loaded in bulk, in ascending order
+        self.buried = False  # whether there may be rows that are gone or marked, and could come back
         self.heads: Rows = np.zeros(2 * _FLOOR, dtype=np.int32)
         self.indexes.clear()
+        self.standing = None
+        self.calm: tuple[int, int] | None = None  # rows that are known to be all alive, and the newest of their stamps
 
     @property
     def capacity(self) -> int:
@@ -88,6 +94,7 @@ class Store:
     def nbytes(self) -> int:
         rows = (self.data, self.stamp, self.rules, self.proof, self.following, self.before, self.first)
         held = sum(int(array[: self.size].nbytes) for array in rows)  # the system gives no memory for room not yet used
+        held += 0 if self.standing is None else self.standing.nbytes
         return held + int(self.heads.nbytes) + sum(index.nbytes for index in self.indexes.values())
 
     def alive(self) -> Rows:
@@ -96,11 +103,11 @@ class Store:
 
     # Room
 
-    def _grow(self, capacity: int) -> None:
-        self.data = _resized(self.data, capacity, self.size)
-        self.stamp = _resized(self.stamp, capacity, self.size)
-        self.rules = _resized(self.rules, capacity, self.size)
-        self.proof = _resized(self.proof, capacity, self.size)
+    def _grow(self, capacity: int, held: int) -> None:
+        self.data = _resized(self.data, capacity, held)
+        self.stamp = _resized(self.stamp, capacity, held)
+        self.rules = _resized(self.rules, capacity, held)
+        self.proof = _resized(self.proof, capacity, held)
 
     def admit(self, columns: Sequence[npt.NDArray[np.integer[Any]]]) -> None:
         """Make sure that codes of these columns can be stored and addressed."""
@@ -129,40 +136,62 @@ class Store:
         self.space = Space.around(self.bounds.low, self.bounds.high, total) if self.bounds.seen else None
         cells = self.space.cells if self.space is not None else hash_size(max(_FLOOR, total))
         self.heads = np.zeros(cells, dtype=np.int32)
-        self.identified = self.size
-        rows = np.arange(self.size, dtype=np.int32)
+        self._enter(np.arange(self.size, dtype=np.int32))
+
+    def reserve(self, more: int) -> None:
+        """Make room at once for rows that are all expected to be new."""
+        if self.size + more > self.capacity:
+            self._grow(max(self.size + more, _GROWTH * self.capacity if self.size else 0), self.size)
+        if self.space is None and self.size + more > FULLEST * self.heads.size:
+            self.rehash(more)
+
+    def identify(self) -> None:
+        """Make the table of identities know all rows; it learns of those that `append` added when it is needed."""
+        if self.identified == self.size:
+            return
+        if self.identified == 0 or (self.space is None and self.size > FULLEST * self.heads.size):
+            self.rehash()
+        else:
+            self._enter(np.arange(self.identified, self.size, dtype=np.int32))
+
+    def _enter(self, rows: Rows) -> None:
+        """Put rows into the table of identities."""
         columns = np.arange(self.width, dtype=np.int64)
         scratch = np.empty(self.size, dtype=np.int32)
         if self.space is not None:
             kernels.chain_direct(self.data, rows, columns, self.heads, scratch, self.space.base, self.space.extent)
         else:
             kernels.chain_hash(self.data, rows, columns, self.heads, scratch, 0)
+        self.identified = self.size
 
-    def reserve(self, more: int) -> None:
-        """Make room at once for rows that are all expected to be new."""
-        if self.size + more > self.capacity:
-            self._grow(max(self.size + more, _GROWTH * self.capacity if self.size else 0))
-        if self.space is None and self.size + more > FULLEST * self.heads.size:
-            self.rehash(more)
-
-    def identify(self) -> None:
-        """Make the table of identities know all rows; where they all came at once, it is made when first needed."""
-        if self.identified < self.size:
-            self.rehash()
-
-    def append(self, rows: npt.NDArray[np.int64], rule: int, tick: int, journal: Journal) -> None:
-        """Add distinct rows, in ascending order, to a store that is empty, without identifying them yet."""
+    def append_ordered(self, rows: npt.NDArray[np.int64], rule: int, tick: int, journal: Journal) -> None:
+        """Fill a store that is empty with distinct rows in ascending order, without identifying them yet."""
         assert self.size == 0
         self.admit([rows[:, column] for column in range(self.width)])
+        self.append(rows, np.empty((rows.shape[0], 0), dtype=np.int32), rule, tick, journal)
+        self.ordered = self.size
+
+    def append(
+        self,
+        rows: npt.NDArray[np.int64],
+        proofs: npt.NDArray[np.int32],
+        rule: int,
+        tick: int,
+        journal: Journal,
+    ) -> Rows:
+        """Add rows that surely are not there, without identifying them yet; `admit` has been called for them."""
         journal.begin(self)
-        self._grow(max(_FLOOR, rows.shape[0]))
-        self.size = rows.shape[0]
-        self._ascending = True
-        self.data[: self.size] = rows
-        self.stamp[: self.size] = tick
-        self.rules[: self.size] = rule
-        everything = np.arange(self.size, dtype=np.int32)
-        journal.note(self, Entry(everything, np.zeros(self.size, dtype=np.int32), appended=True))
+        start, self.size = self.size, self.size + rows.shape[0]
+        if self.size > self.capacity:
+            room = max(self.size, _GROWTH * self.capacity if start else 0)
+            self._grow(room, start)
+        self.data[start : self.size] = rows
+        self.stamp[start : self.size] = tick
+        self.rules[start : self.size] = rule
+        self.proof[start : self.size, : proofs.shape[1]] = proofs
+        added = np.arange(start, self.size, dtype=np.int32)
+        journal.note(self, Entry(added, np.zeros(added.size, dtype=np.int32), appended=True))
+        return added
 
     def room(self) -> int:
         """How many rows may be stored before `expand` must be called."""
@@ -172,7 +201,7 @@ class Store:
 
     def expand(self) -> None:
         if self.size >= self.capacity:
-            self._grow(_GROWTH * max(_FLOOR, self.capacity))
+            self._grow(_GROWTH * max(_FLOOR, self.capacity), self.size)
         if self.space is None and self.size >= int(FULLEST * self.heads.size):
             self.rehash()
 
@@ -187,7 +216,7 @@ class Store:
 
     def find(self, keys: npt.NDArray[np.int64]) -> Rows:
         """The row with exactly these columns, alive or not, or -1."""
-        if self.identified < self.size and self._ascending and keys.shape[0] * _FEW < self.size:
+        if self.identified < self.size == self.ordered and keys.shape[0] * _FEW < self.size:
             rows: Rows = np.empty(keys.shape[0], dtype=np.int32)
             kernels.search_ordered(keys, self.data, self.size, rows)
             return rows
@@ -201,7 +230,26 @@ class Store:
             kernels.cells_hash(keys, self.heads, self.data, np.arange(self.width, dtype=np.int64), cells)
         return np.where(cells >= 0, ~self.heads[cells], np.int32(-1))
 
+    def all_older(self, newest: int, reads: int) -> bool:
+        """Whether all rows are alive and came no later than round `newest`; False if that costs too much to find out.
+
+        It is worth a look over all stamps where about so many rows are about to be read.
+        """
+        if self.calm is None or self.calm[0] != self.size:
+            if reads * _LOOK < self.size:
+                return False
+            stamps = self.stamp[: self.size]
+            if self.size == 0 or int(stamps.min()) <= GONE:
+                return False
+            self.calm = self.size, int(stamps.max())
+        return self.calm[1] <= newest
+
     # Writing
+
+    def restamp(self, rows: Rows, tick: int) -> None:
+        """Rows alive count as new in round `tick`."""
+        self.stamp[rows] = tick
+        self.calm = None
 
     def merge(
         self,
@@ -230,12 +278,17 @@ class Store:
     def set_state(self, rows: Rows, state: int, journal: Journal) -> None:
         journal.note(self, Entry(rows, self.stamp[rows]))
         self.stamp[rows] = state
+        self.buried = self.buried or state != GHOST
 
     def restore(self, entry: Entry) -> None:
         """Take back one journal entry."""
         if entry.unlinked:
             self.relink(entry.rows)
             return
+        self.buried = True
+        self.calm = None
+        if self.standing is not None:
+            self.standing.note(entry.rows)
         self.unlink(entry.rows[(self.stamp[entry.rows] > GONE) & (entry.stamps <= GONE)])
         if entry.rules is not None and entry.proofs is not None:
             self.rules[entry.rows] = entry.rules
@@ -260,8 +313,9 @@ class Store:
         self.data, self.stamp, self.rules, self.proof = data, stamp, rules, proof
         self.size = data.shape[0]
         self.count = count
+        self.buried = count < self.size
         if self.size < _FLOOR:
-            self._grow(_FLOOR)
+            self._grow(_FLOOR, self.size)
 
     # Children
 
@@ -329,6 +383,7 @@ class Store:
     def mark(self, use: Use, parents: Rows, journal: Journal) -> Rows:
         """Mark this store's rows whose proof names one of `parents` at `use`; the rows marked."""
         self.link()
+        self.buried = True
         use.parent.room_for_children()
         found: list[Rows] = []
         at, child = 0, -2
@@ -389,6 +444,7 @@ def mark_descendants(store: Store, rows: Rows, journal: Journal) -> Rows:
     if not own:
         return rows
     store.link()
+    store.buried = True
     store.room_for_children()
     columns = np.array([use.column for use in own], dtype=np.int64)
     positions = np.array([use.position for use in own], dtype=np.int64)
