@@ -335,7 +335,8 @@ class Database:
         for name, codes in rows.items():
             for column, kind in enumerate(shard.stores[name].table.types):
                 if kind in SYMBOLIC:
-                    codes[:, column] = encode_all(decode(codes[:, column], kind, self._symbols), kind, fresh)
+                    values = decode(codes[:, column], kind, self._symbols, nullable=True)
+                    codes[:, column] = encode_all(values, kind, fresh)
         shard.apply({name: codes for name, codes in rows.items() if codes.shape[0]}, {})
         shard.guard = self._guard
         self._symbols, self._shard = fresh, shard
@@ -360,7 +361,7 @@ class Database:
             if None in types.get(name, ()):  # it never had a row, and these rows do not say which types it has
                 reject_untyped(name, columns, intake)
             else:
-                out[name] = encode_rows(name, columns, table.types, intake, self._symbols)
+                out[name] = encode_rows(table, columns, intake, self._symbols, holds_nulls=plan.holds_nulls)
             rejected.extend(intake.rejected)
         return out
 
@@ -386,7 +387,7 @@ class Database:
         return Changes(self.program.outputs, change_of, rejected)
 
     def _arrow(self, table: Table, codes: Matrix, symbols: Symbols) -> pa.Table:
-        return arrow_table(table.types, self._columns.get(table.name, table.columns), codes, symbols)
+        return arrow_table(table, self._columns.get(table.name, table.columns), codes, symbols)
 
     def _row(
         self, relation: str, row: Any, code_of: Callable[[Any, Type, Symbols], int]
@@ -399,7 +400,8 @@ class Database:
         values = tuple(column[0] for column in taken.columns)
         try:
             codes = [
-                code_of(fit(one, kind), kind, self._symbols) for one, kind in zip(values, table.types, strict=True)
+                code_of(fit(one, kind, nullable=at in table.nullable), kind, self._symbols)
+                for at, (one, kind) in enumerate(zip(values, table.types, strict=True))
             ]
         except ValueError as problem:
             raise DataError(f"{relation}{values!r}: {problem}") from None
@@ -459,4 +461,7 @@ def _rejection(rejected: list[Rejected]) -> str:
 def _tuples(table: Table, codes: Matrix, symbols: Symbols) -> Iterator[tuple[Any, ...]]:
     if not table.types:
         return iter([()] * codes.shape[0])
-    return zip(*(to_values(codes[:, at], kind, symbols) for at, kind in enumerate(table.types)), strict=True)
+    columns = (
+        to_values(codes[:, at], kind, symbols, nullable=at in table.nullable) for at, kind in enumerate(table.types)
+    )
+    return zip(*columns, strict=True)

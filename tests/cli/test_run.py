@@ -395,3 +395,17 @@ def test_help_shows_an_example() -> None:
         text = CliRunner().invoke(app, [command, "--help"]).stdout
         assert f"headwater {command} paths.dl" in text
     assert "Usage" in CliRunner().invoke(app, []).output
+
+
+def test_nulls_from_file_to_file() -> None:
+    write("p.dl", "relation r(n: int?, s: string?, b: bool?).\nv(S, N, B) :- r(N, S, B).\n")
+    write("r.csv", "n,s,b\n2,x,true\n,,\n1,,false\n")
+    given = ("p.dl", "--input", "r=r.csv")
+    assert run(*given, "--format", "csv").stdout == "s,n,b\n,,\n,1,false\nx,2,true\n"
+    assert [line.split() for line in run(*given).stdout.splitlines()[2:]] == [
+        ["null", "null", "null"],
+        ["null", "1", "false"],
+        ["x", "2", "true"],
+    ]
+    told = CliRunner().invoke(app, ["why", *given, "v(null, 1, false)"])
+    assert told.stdout.startswith("v(null, 1, false)")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headwater.core.errors import StateError
 from headwater.core.types import Type
-from headwater.engine.values import Symbols, encode_all
+from headwater.engine.values import NULL, Symbols, encode_all, null_code
 from headwater.exchange.packing import pack, unpack
 from headwater.exchange.routing import Owners
 from headwater.exchange.wire import (
@@ -53,7 +53,7 @@ def test_symbols_of_any_value_arrive_as_they_were(values: list[object]) -> None:
 def test_few_rows_among_many_symbols_arrive() -> None:
     here, there = Symbols(str(number) for number in range(1000)), Symbols()
     table = Table("t'out", (Type.STRING,), ("a",))
-    arrived = unpack(table, pack(table, np.array([[7], [999], [7]]), here), there)
+    arrived = unpack(table, pack(table, np.array([[8], [1000], [8]]), here), there)
     assert [there.values[code] for code in arrived[:, 0]] == ["7", "999", "7"]
 
 
@@ -67,6 +67,21 @@ def test_a_number_has_one_owner_whatever_its_column(numbers: list[int], shards: 
     assert as_ints.tolist() == as_floats.tolist() == as_anything.tolist()
     assert as_ints.min() >= 0
     assert as_ints.max() < shards
+
+
+@pytest.mark.parametrize("shards", [2, 3, 8])
+def test_a_null_has_one_owner_whatever_its_column(shards: int) -> None:
+    owners = Owners(Symbols(), shards)
+    found = {int(owners.of(np.array([null_code(kind)]), kind)[0]) for kind in Type}
+    assert len(found) == 1
+
+
+def test_nulls_travel() -> None:
+    table = Table("t'out", (Type.STRING, Type.LIST, Type.INT), ("a", "b", "c"), nullable=frozenset({0, 1, 2}))
+    here, there = Symbols(["x", (1,)]), Symbols(["y"])
+    rows = np.array([[0, 2, NULL], [1, 0, 3]])
+    arrived = unpack(table, pack(table, rows, here), there)
+    assert arrived.tolist() == [[0, there.number((1,)), NULL], [there.number("x"), 0, 3]]
 
 
 @pytest.mark.parametrize("shards", [2, 3, 8])
@@ -122,5 +137,5 @@ def test_rows_of_another_shape_are_refused() -> None:
 def test_not_a_number_travels() -> None:
     table = Table("t'out", (Type.LIST,), ("a",))
     here, there = Symbols([(math.nan, math.inf, -0.0)]), Symbols()
-    unpack(table, pack(table, np.array([[0]]), here), there)
-    assert repr(there.values) == "[(nan, inf, -0.0)]"
+    unpack(table, pack(table, np.array([[1]]), here), there)
+    assert repr(there.values) == "[None, (nan, inf, -0.0)]"

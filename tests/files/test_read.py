@@ -315,3 +315,34 @@ def test_a_relation_without_columns(tmp_path: Path) -> None:
     assert of(tmp_path, "a.jsonl", "[]\n{}\n", nothing).tuples() == [(), ()]
     with pytest.raises(FileError, match="jsonl"):
         of(tmp_path, "a.csv", "x\n", nothing)
+
+
+MAYBE = Expected("r", ("n", "s", "b"), (Type.INT, Type.STRING, Type.BOOL), declared=True, nullable=frozenset({0, 1, 2}))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("r.csv", b"n,s,b\n1,a,true\n,,\n  , ,false\nx,c,\n"),
+        (
+            "r.jsonl",
+            b'{"n": 1, "s": "a", "b": true}\n{"n": null, "s": null, "b": null}\n{"n": null, "s": " ", "b": false}\n'
+            b'{"n": "x", "s": "c", "b": null}\n',
+        ),
+    ],
+    ids=["csv", "jsonl"],
+)
+def test_nulls_where_they_are_let_in(tmp_path: Path, name: str, text: bytes) -> None:
+    rows = of(tmp_path, name, text, MAYBE)
+    assert rows.tuples() == [(1, "a", True), (None, None, None), (None, " ", False)]
+    assert reasons(rows) == [(5 - (name == "r.jsonl"), "column `n`: 'x' is no int")]
+
+
+def test_nulls_of_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    pyarrow.parquet.write_table(pa.table({"n": [1, None], "s": [None, "a"], "b": [None, True]}), path)
+    assert read(path, MAYBE).tuples() == [(1, None, None), (None, "a", True)]
+
+
+def test_a_column_of_nothing_but_nulls(tmp_path: Path) -> None:
+    assert of(tmp_path, "r.csv", b"n,s,b\n,,\n", MAYBE).tuples() == [(None, None, None)]

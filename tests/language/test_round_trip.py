@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from headwater.core.source import Source
 from headwater.language.datalog import parse
 from headwater.language.printer import print_statement, print_term, print_tree
-from headwater.language.tree import Assign, Call, Condition, Duration, Head, Rule, Tree, Variable
+from headwater.language.tree import Assign, Atom, Call, Condition, Duration, Head, Rule, Tree, Variable
 from headwater.language.units import duration_text
 from tests.language.trees import trees
 
@@ -33,6 +33,13 @@ def test_goals_that_only_the_checks_make_print_too() -> None:
     body = (Assign(Variable("X"), call), Condition(call), Condition(call, negated=True))
     rule = Rule(Head("p", (Variable("X'1"),)), body)
     assert print_statement(rule) == "p(X'1) :- X := inPath(P, X), inPath(P, X), !inPath(P, X)."
+
+
+def test_a_link_called_include_is_no_include() -> None:
+    rule = Rule(Head("p", ()), (Atom("include", (Variable("X"),), link=True), Atom("include", ())))
+    printed = print_statement(rule)
+    assert printed == "p() :- #`include`(X), include()."
+    assert parse(Source("printed", printed)).statements == (rule,)
 
 
 def test_a_duration_prints_as_written_unless_that_would_be_a_lie() -> None:

@@ -61,6 +61,8 @@ def _argument(term: Term, kind: pa.DataType) -> Argument:
         case Wildcard():
             return Anything(None)
     value = _value(term)
+    if value is None:
+        return None
     if pa.types.is_string(kind) and not isinstance(value, str):
         return str(value).lower() if isinstance(value, bool) else str(value)
     if pa.types.is_timestamp(kind) and isinstance(value, str):
@@ -118,4 +120,5 @@ def _refuse_values_as_variables(question: Question, rows: set[tuple[Any, ...]]) 
 
 
 def _order(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(str(value) if isinstance(value, tuple) else value for value in row)
+    """Nulls first."""
+    return tuple((value is not None, str(value) if isinstance(value, tuple) else value) for value in row)

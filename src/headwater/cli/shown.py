@@ -8,6 +8,8 @@ from typing import Any
 def shown(value: Any) -> str:
     """A value in one line; what a terminal might take for a command is written out."""
     match value:
+        case None:
+            return "null"
         case bool():
             return "true" if value else "false"
         case str():

@@ -99,6 +99,7 @@ def read_files(
             tuple(column.name for column in one.columns),
             tuple(column.type for column in one.columns),
             one.declared,
+            frozenset(at for at, column in enumerate(one.columns) if column.nullable),
         )
         for one in program.checked.relations
     }

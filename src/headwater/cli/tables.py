@@ -64,9 +64,15 @@ def _marked(mark: str, rows: pa.Table, name: str) -> Iterable[_Line]:
 
 def _order(line: _Line) -> tuple[Any, ...]:
     """Rows that agree on the columns before the first list or number are one thing that changed: old before new."""
-    named = next((at for at, value in enumerate(line.row) if not isinstance(value, str)), len(line.row))
-    rest = (json.dumps(value, default=str) if isinstance(value, list) else value for value in line.row[named:])
-    return (*line.row[:named], line.mark != "-", *rest)
+    named = next(
+        (at for at, value in enumerate(line.row) if not (value is None or isinstance(value, str))), len(line.row)
+    )
+    keys = [_null_first(value) for value in line.row]
+    return (*keys[:named], (line.mark != "-", ""), *keys[named:])
+
+
+def _null_first(value: Any) -> tuple[bool, Any]:
+    return value is not None, json.dumps(value, default=str) if isinstance(value, list) else value
 
 
 def _table(console: Console, schema: pa.Schema, lines: list[_Line], *, header: bool) -> Table:

@@ -174,7 +174,42 @@ def _still(
     return Function(name, params, result, scalar, doc=doc, grows=False, **more)
 
 
+def _coalesce(*values: Any) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def _never(_: tuple[bool, ...]) -> bool:
+    return False
+
+
+def _alike(types: tuple[Type | None, ...]) -> Type | None:
+    """The type that holds every argument whose type is known; a null says nothing."""
+    known = tuple(each for each in types if each is not None)
+    return _wider(known) if known else None
+
+
 _ALL = (
+    _still("is_null", (None,), _BOOL, lambda value: value is None, "it is null", sees_nulls=True, nullable=_never),
+    _still(
+        "is_not_null",
+        (None,),
+        _BOOL,
+        lambda value: value is not None,
+        "it is not null",
+        sees_nulls=True,
+        nullable=_never,
+    ),
+    _still(
+        "coalesce",
+        (None,),
+        None,
+        _coalesce,
+        "the first that is not null",
+        variadic=True,
+        typing=_alike,
+        sees_nulls=True,
+        nullable=all,
+    ),
     Function("concatPath", (None, None), _LIST, concat_path, doc="join a link and a path, in either order"),
     _still("inPath", (_LIST, None), _BOOL, lambda path, node: node in path, "the path passes the node"),
     Function("concat", (None,), None, _concat, variadic=True, doc="lists or strings, end to end", typing=_concat_type),

@@ -28,6 +28,8 @@ class Function:
     works it out from the types of the arguments.
     `output_first` marks functions that may stand as a goal `f(Result, Argument, ...)`.
     `grows` tells whether calling it again and again can make ever new values.
+    A null argument gives null without a call, unless the function `sees_nulls`: then a None it returns is null, too.
+    `nullable` tells from which arguments may be null whether the result may be.
     """
 
     name: str
@@ -41,6 +43,8 @@ class Function:
     typing: ResultType | None = None
     output_first: bool = False
     grows: bool = True
+    sees_nulls: bool = False
+    nullable: Callable[[tuple[bool, ...]], bool] = any
 
     def accepts(self, count: int) -> bool:
         """Whether it can be called with `count` arguments."""

@@ -3,7 +3,8 @@
 The cost follows the change: when bindings of a group come or go, the totals of a large group are moved by them, and
 a small group is added up anew from its bindings, found by index. Sums of ints are exact or an error. Sums of
 floats always run anew over the group's values in ascending order, so that a maintained sum equals a recomputed one
-to the last bit; so do min and max beside other aggregates.
+to the last bit; so do min and max beside other aggregates. Nulls are left out: a count is of the values that are none,
+and the sum, average, min or max of no value at all is null.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from headwater.engine.journal import Journal
 from headwater.engine.selection import rows_with
 from headwater.engine.store import Store
 from headwater.engine.strand import Context
-from headwater.engine.values import Codes, code_floats, float_codes
+from headwater.engine.values import NULL, Codes, code_floats, float_codes, null_code
 from headwater.plan.model import Aggregation, Contribution, Measure
 
 Groups = npt.NDArray[np.intp]
@@ -38,14 +39,12 @@ class Aggregator:
         self.head: Store = context.stores[plan.table]
         self.sources = [(one, context.stores[one.table]) for one in plan.contributions]
         self._context = context
+        self._least = NULL + 1 if context.holds_nulls else NULL  # a sum must not look like a null
         self._asked: list[Codes] = []
         self._seen: dict[str, int] = {}
         self._totals: dict[Key, Totals] = {}
         self._before: dict[Key, Totals | None] = {}
-        self._adds = all(
-            measure.function == "count" or (measure.function in ("sum", "avg") and _is_whole(measure))
-            for measure in plan.measures
-        )
+        self._adds = all(_is_added(measure) and not measure.nullable for measure in plan.measures)
 
     def begin(self) -> None:
         """A new transaction."""
@@ -160,9 +159,10 @@ class Aggregator:
         rows = self._rows(groups)
         sums: list[list[int]] = []
         for at, (measure, column) in enumerate(zip(self.plan.measures, self.plan.positions, strict=True)):
-            if measure.function == "count" or (measure.function in ("sum", "avg") and _is_whole(measure)):
-                whole = measure.function != "count"
-                sums.append(_exact_sums(member, values[at], counts.size) if whole else [0] * counts.size)
+            if measure.nullable:
+                rows[:, column] = self._around_nulls(measure, member, values[at], counts.size)
+            elif _is_added(measure):
+                sums.append(_exact_sums(member, values[at], counts.size) if _is_sum(measure) else [0] * counts.size)
                 rows[:, column] = self._finish(measure, counts, sums[-1])
             else:
                 rows[:, column] = self._measure(measure, member, values[at], counts)
@@ -172,6 +172,18 @@ class Aggregator:
                 self._before.setdefault(name, None)
                 self._totals[name] = (int(counts[group]), *(column[group] for column in sums))
         return rows[counts > 0]
+
+    def _around_nulls(self, measure: Measure, member: Groups, codes: Codes, total: int) -> Codes:
+        """A measure over the values that are no nulls; where there are none, a count is 0, and all else null."""
+        there = codes != NULL
+        member, codes = member[there], codes[there]
+        counts = np.bincount(member, minlength=total)
+        if _is_added(measure):
+            sums = _exact_sums(member, codes, total) if _is_sum(measure) else [0] * total
+            found = self._finish(measure, counts, sums)
+        else:
+            found = self._measure(measure, member, codes, counts)
+        return found if measure.function == "count" else np.where(counts > 0, found, null_code(measure.result))
 
     def _bindings(self, groups: Codes) -> tuple[Groups, list[Codes]]:
         """Every binding of these groups: its group's number, and its value for each measure."""
@@ -185,11 +197,14 @@ class Aggregator:
         return np.concatenate(members), [np.concatenate(column) for column in values]
 
     def _value(self, source: Store, one: Contribution, at: int, measure: Measure, rows: Rows) -> Codes:
+        """The codes of a measure's values in one source; NULL where a value is null."""
         column = one.values[at]
+        kind = source.table.types[column]
         codes: Codes = source.data[rows, column].astype(np.int64)
-        if measure.result is Type.FLOAT and source.table.types[column] is Type.INT and measure.function != "avg":
-            return float_codes(codes.astype(np.float64))
-        return codes
+        null = codes == null_code(kind) if column in source.table.nullable else None
+        if measure.result is Type.FLOAT and kind is Type.INT and measure.function != "avg":
+            codes = float_codes(codes.astype(np.float64))
+        return codes if null is None else np.where(null, NULL, codes)
 
     def _finish(self, measure: Measure, counts: npt.NDArray[np.int64], sums: list[int]) -> Codes:
         """A count, an exact sum or the average of ints, per group."""
@@ -199,7 +214,7 @@ class Aggregator:
             return float_codes(
                 np.array([s / max(c, 1) for s, c in zip(sums, counts.tolist(), strict=True)], dtype=np.float64)
             )
-        if any(not -(2**63) <= one < 2**63 for one in sums):
+        if any(not self._least <= one < 2**63 for one in sums):
             raise EvaluationError(f"a sum in `{self.plan.table}` does not fit into 64 bits; use floats")
         return np.array(sums, dtype=np.int64)
 
@@ -216,6 +231,15 @@ class Aggregator:
         sums = np.zeros(total, dtype=np.float64)
         kernels.sum_groups(member[order], code_floats(codes[order]), sums)
         return float_codes(sums / np.maximum(counts, 1) if measure.function == "avg" else sums)
+
+
+def _is_added(measure: Measure) -> bool:
+    """Whether a measure is worked out by exact addition."""
+    return measure.function == "count" or (_is_sum(measure) and _is_whole(measure))
+
+
+def _is_sum(measure: Measure) -> bool:
+    return measure.function in ("sum", "avg")
 
 
 def _is_whole(measure: Measure) -> bool:

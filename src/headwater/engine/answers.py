@@ -29,8 +29,11 @@ def asked(queries: Sequence[Query], table: Table, codes: Matrix, symbols: Symbol
     return codes[keep]
 
 
-def arrow_table(types: Sequence[Type], names: Sequence[str], codes: Matrix, symbols: Symbols) -> pa.Table:
-    arrays = [to_arrow(codes[:, at], kind, symbols) for at, kind in enumerate(types)]
+def arrow_table(table: Table, names: Sequence[str], codes: Matrix, symbols: Symbols) -> pa.Table:
+    """Rows of a table, its columns under these names."""
+    arrays = [
+        to_arrow(codes[:, at], kind, symbols, nullable=at in table.nullable) for at, kind in enumerate(table.types)
+    ]
     if not arrays:
         return pa.table({"": pa.nulls(codes.shape[0])}).select([])
     return pa.Table.from_arrays(arrays, names=list(names))
@@ -49,13 +52,17 @@ def _matches(query: Query, codes: Matrix, types: tuple[Type, ...], symbols: Symb
         if isinstance(arg, Variable):
             keep &= codes[:, column] == codes[:, first.setdefault(arg.name, column)]
         elif not isinstance(arg, Wildcard):
-            keep &= codes[:, column] == _asked_code(literal(arg).value, types[column], symbols)
+            code = _asked_code(literal(arg).value, types[column], symbols)
+            keep &= False if code is None else codes[:, column] == code
     return keep
 
 
-def _asked_code(value: Any, kind: Type, symbols: Symbols) -> int:
-    """The code of a query's constant; where only the run tells a column's type, it may hold any value."""
+def _asked_code(value: Any, kind: Type, symbols: Symbols) -> int | None:
+    """The code of a query's constant, None if no row can hold it.
+
+    Where only the run tells a column's type, it may hold any value.
+    """
     try:
-        return find_code(fit(value, kind), kind, symbols)
+        return find_code(fit(value, kind, nullable=True), kind, symbols)
     except ValueError:
-        return symbols.find(value) if kind in SYMBOLIC else -1
+        return symbols.find(value) if kind in SYMBOLIC else None

@@ -10,8 +10,17 @@ import pyarrow as pa
 
 from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
-from headwater.engine.fitting import MOMENTS, fit
-from headwater.engine.values import Codes, Symbols, code_floats, decode, encode, float_codes
+from headwater.engine.fitting import MOMENTS, fit, is_null
+from headwater.engine.values import (
+    NULL,
+    Codes,
+    Symbols,
+    code_floats,
+    decode,
+    encode,
+    float_codes,
+    null_code,
+)
 
 Column: TypeAlias = "pa.ChunkedArray | pa.Array | list[Any]"
 _TEXT = (Type.STRING, Type.ADDRESS)
@@ -27,42 +36,45 @@ ARROW = {
 }
 
 
-def to_arrow(codes: npt.NDArray[np.integer[Any]], kind: Type, symbols: Symbols) -> pa.Array:
-    """A column of codes as an Arrow array of its type."""
+def to_arrow(codes: npt.NDArray[np.integer[Any]], kind: Type, symbols: Symbols, *, nullable: bool) -> pa.Array:
+    """A column of codes as an Arrow array of its type; `nullable` where one of them may be null."""
+    null = codes == null_code(kind) if nullable else None
     match kind:
         case Type.FLOAT:
-            return pa.array(code_floats(codes))
+            return pa.array(code_floats(codes), mask=null)
         case Type.BOOL:
-            return pa.array(codes != 0)
+            return pa.array(codes > 0, mask=null)
         case Type.STRING | Type.ADDRESS:
             distinct, inverse = np.unique(codes, return_inverse=True)
-            words = pa.array([_text(value) for value in decode(distinct, kind, symbols)], type=pa.string())
-            return words.take(pa.array(inverse))
+            words = [_text(value) for value in decode(distinct, kind, symbols, nullable=nullable)]
+            return pa.array(words, type=pa.string()).take(pa.array(inverse))
         case Type.LIST:
-            return _lists(decode(codes, kind, symbols))
+            return _lists(decode(codes, kind, symbols, nullable=nullable))
         case _:
-            return pa.array(codes.astype(np.int64, copy=False)).cast(ARROW[kind])
+            return pa.array(codes.astype(np.int64, copy=False), mask=null).cast(ARROW[kind])
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else str(value)
+def _text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else str(value)
 
 
 def _lists(values: list[Any]) -> pa.Array:
     if not values:
         return pa.array([], type=pa.list_(pa.string()))
     try:
-        found = pa.array([list(value) for value in values])
+        found = pa.array([None if value is None else list(value) for value in values])
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
-        found = pa.array([[str(item) for item in value] for value in values], type=pa.list_(pa.string()))
-    return found.cast(pa.list_(pa.string())) if pa.types.is_null(found.type.value_type) else found
+        texts = [None if value is None else [str(item) for item in value] for value in values]
+        found = pa.array(texts, type=pa.list_(pa.string()))
+    untyped = pa.types.is_null(found.type) or pa.types.is_null(found.type.value_type)
+    return found.cast(pa.list_(pa.string())) if untyped else found
 
 
-def to_values(codes: npt.NDArray[np.integer[Any]], kind: Type, symbols: Symbols) -> list[Any]:
+def to_values(codes: npt.NDArray[np.integer[Any]], kind: Type, symbols: Symbols, *, nullable: bool) -> list[Any]:
     """A column of codes as the Python values a user sees."""
     if kind in (Type.TIMESTAMP, Type.DURATION):
-        return to_arrow(codes, kind, symbols).to_pylist()
-    return decode(codes, kind, symbols)
+        return to_arrow(codes, kind, symbols, nullable=nullable).to_pylist()
+    return decode(codes, kind, symbols, nullable=nullable)
 
 
 def string_codes(column: pa.Array | pa.ChunkedArray, symbols: Symbols) -> Codes:
@@ -76,10 +88,53 @@ def string_codes(column: pa.Array | pa.ChunkedArray, symbols: Symbols) -> Codes:
     return numbers[places] if len(words) else np.zeros(len(column), dtype=np.int64)
 
 
-def column_codes(column: Column, kind: Type, symbols: Symbols) -> tuple[Codes, list[tuple[int, str]]]:
-    """Codes of a column of a user's values, and where one does not fit (its code means nothing), with the reason."""
+def column_codes(
+    column: Column, kind: Type, symbols: Symbols, *, nullable: bool = False
+) -> tuple[Codes, list[tuple[int, str]]]:
+    """Codes of a column of a user's values, and where one does not fit (its code means nothing), with the reason.
+
+    Nulls fit where the column is `nullable`.
+    """
+    if nullable and not isinstance(column, list) and pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    present = _present(column) if nullable else None
+    if present is not None:
+        return _around_nulls(column, present, kind, symbols)
     codes = _whole_column(column, kind, symbols)
     return _one_by_one(column, kind, symbols) if codes is None else (codes, [])
+
+
+def _present(column: Column) -> npt.NDArray[np.bool_] | None:
+    """Where a column holds values; None: everywhere."""
+    if isinstance(column, list):
+        there = np.fromiter((not is_null(value) for value in column), dtype=np.bool_, count=len(column))
+        return None if there.all() else there
+    if not column.null_count:
+        return None
+    valid = column.is_valid()
+    return np.asarray(valid.to_numpy(zero_copy_only=False) if isinstance(valid, pa.Array) else valid.to_numpy())
+
+
+def _around_nulls(
+    column: Column, present: npt.NDArray[np.bool_], kind: Type, symbols: Symbols
+) -> tuple[Codes, list[tuple[int, str]]]:
+    rest: Column
+    if isinstance(column, list):
+        rest = [value for value, there in zip(column, present.tolist(), strict=True) if there]
+    else:
+        rest = column.drop_null()
+    found, problems = column_codes(rest, kind, symbols)
+    codes = np.full(len(column), null_code(kind), dtype=np.int64)
+    codes[present] = found
+    places = np.flatnonzero(present)
+    return codes, [(int(places[at]), reason) for at, reason in problems]
+
+
+def stands_for_null(codes: Codes, kind: Type) -> npt.NDArray[np.intp]:
+    """Where an int or a span of time has the code that is kept for nulls."""
+    if kind not in (Type.INT, Type.DURATION) or not codes.size or int(codes.min()) != NULL:
+        return np.zeros(0, dtype=np.intp)
+    return np.flatnonzero(codes == NULL)
 
 
 def plain(value: Any) -> Any:

@@ -3,12 +3,15 @@
 Arithmetic and comparison of numbers run on arrays. Functions over lists and strings run once per distinct
 combination of arguments. Where a term has no value (a division by zero, the first of an empty list) the
 binding is dropped; a result that no int64 holds is an error, never a wrong number.
+
+Null is a value: arithmetic and functions make null of it, `=` and `!=` tell it from others, an order (`<`) never
+holds for it. Where no null can be, nobody looks for one.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
@@ -19,8 +22,19 @@ from headwater.core.errors import EvaluationError
 from headwater.core.functions import FUNCTIONS, Function, lookup
 from headwater.core.types import Type
 from headwater.engine.batch import Batch
-from headwater.engine.columns import from_arrow_values, to_arrow
-from headwater.engine.values import SYMBOLIC, Codes, Symbols, code_floats, decode, encode, encode_all, float_codes
+from headwater.engine.columns import from_arrow_values, stands_for_null, to_arrow
+from headwater.engine.values import (
+    NULL,
+    SYMBOLIC,
+    Codes,
+    Symbols,
+    code_floats,
+    decode,
+    encode,
+    encode_all,
+    float_codes,
+    null_code,
+)
 from headwater.language.tree import (
     Binary,
     Call,
@@ -47,11 +61,23 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(slots=True)
 class Value:
-    """A term's codes and type; `ok` tells where it has a value (None: everywhere)."""
+    """A term's codes and type; `ok` tells where it has a value (None: everywhere), `nullable` if one may be null."""
 
     codes: Codes
     type: Type
     ok: Mask | None = None
+    nullable: bool = False
+
+    @property
+    def nulls(self) -> Mask | None:
+        """Where it is null (None: nowhere)."""
+        return self.codes == null_code(self.type) if self.nullable else None
+
+
+def either(left: Mask | None, right: Mask | None) -> Mask | None:
+    if left is None or right is None:
+        return right if left is None else left
+    return left | right
 
 
 def both(left: Mask | None, right: Mask | None) -> Mask | None:
@@ -64,47 +90,98 @@ class Expressions:
     """Evaluates the terms of one rule: knows its variables' types and the symbols.
 
     A number that fits into no int64 is an error where rows are derived; where derivations are only looked for
-    (`searching`), such a binding was never a derivation, and is passed over.
+    (`searching`), such a binding was never a derivation, and is passed over. Where the program `holds_nulls`, the
+    number that would have null's code does not fit either.
     """
 
-    def __init__(self, types: Mapping[str, Type], symbols: Symbols, *, searching: bool = False) -> None:
+    def __init__(
+        self,
+        types: Mapping[str, Type],
+        nullable: Collection[str],
+        symbols: Symbols,
+        *,
+        searching: bool = False,
+        holds_nulls: bool = False,
+    ) -> None:
         self._types = types
+        self._nullable = nullable
         self._searching = searching
-        self._symbols = symbols
+        self._holds_nulls = holds_nulls
+        self.symbols = symbols
 
     # Terms
 
-    def value(self, term: Term, batch: Batch) -> Value:
+    def value(self, term: Term, batch: Batch, wanted: Type = Type.STRING) -> Value:
+        """The value of a term for each binding; a null that nothing gives a type is of the type `wanted`."""
         match term:
             case Variable(name=name):
-                return Value(batch.columns[name].astype(np.int64, copy=False), self._types[name])
-            case Constant(type=kind):
-                code = encode(literal(term).value, kind, self._symbols)
-                return Value(np.full(batch.size, code, dtype=np.int64), kind)
+                codes = batch.columns[name].astype(np.int64, copy=False)
+                return Value(codes, self._types[name], nullable=name in self._nullable)
+            case Constant(value=None, type=kind):
+                return null_value(kind or wanted, batch.size)
+            case Constant():
+                known = literal(term)
+                code = encode(known.value, known.type, self.symbols)
+                return Value(np.full(batch.size, code, dtype=np.int64), known.type)
             case Binary(op=op, left=left, right=right):
-                return self._arithmetic(op, self.value(left, batch), self.value(right, batch), term)
+                return self.arithmetic(op, *self._sides(left, right, batch))
             case ListTerm(items=items, tail=tail):
                 return self._list(items, tail, batch)
             case Call(function=name, args=args):
                 function = lookup(FUNCTIONS, name)
                 assert function is not None, f"a checked program calls no unknown function {name}"
-                return self._call(function, [self.value(arg, batch) for arg in args], batch)
+                return self._call(function, self._arguments(function, args, batch), batch)
             case Wildcard():
                 raise AssertionError("a checked term has no wildcard")
             case other:
                 assert_never(other)
 
+    def _sides(self, left: Term, right: Term, batch: Batch) -> tuple[Value, Value]:
+        """Two values; a null without a type has that of the other side."""
+        if _is_untyped(left):
+            other = self.value(right, batch, Type.INT)
+            return null_value(other.type, batch.size), other
+        one = self.value(left, batch)
+        return one, self.value(right, batch, one.type)
+
+    def _arguments(self, function: Function, args: tuple[Term, ...], batch: Batch) -> list[Value]:
+        """Arguments of a call; a null without a type has that of its parameter, or of the first argument with one."""
+        typed = {at: self.value(arg, batch) for at, arg in enumerate(args) if not _is_untyped(arg)}
+        alike = next((one.type for one in typed.values()), Type.STRING)
+        return [
+            typed[at] if at in typed else null_value(function.parameter(at) or alike, batch.size)
+            for at in range(len(args))
+        ]
+
     def cast(self, value: Value, kind: Type) -> Value:
         """The same values under the type of the column or variable they go to."""
+        if kind is value.type:
+            return value
+        null = value.nulls
+        codes = value.codes
         if kind is Type.FLOAT and value.type is Type.INT:
-            return Value(float_codes(value.codes.astype(np.float64)), kind, value.ok)
-        if kind in SYMBOLIC and value.type not in SYMBOLIC:
-            found = decode(value.codes, value.type, self._symbols)
-            return Value(encode_all(found, kind, self._symbols), kind, value.ok)
-        return Value(value.codes, kind, value.ok)
+            codes = float_codes(codes.astype(np.float64))
+        elif kind in SYMBOLIC and value.type not in SYMBOLIC:
+            codes = encode_all(decode(codes, value.type, self.symbols, nullable=value.nullable), kind, self.symbols)
+        if null is not None:
+            codes = np.where(null, null_code(kind), codes)
+        return Value(codes, kind, value.ok, value.nullable)
 
-    def _arithmetic(self, op: str, left: Value, right: Value, term: Binary) -> Value:
+    def arithmetic(self, op: str, left: Value, right: Value) -> Value:
         left, right = self._number(left), self._number(right)
+        null = either(left.nulls, right.nulls)
+        if null is None:
+            return self._computed(op, left, right)
+        found = self._computed(op, self._filled(left, null), self._filled(right, null))
+        return Value(np.where(null, null_code(found.type), found.codes), found.type, found.ok, nullable=True)
+
+    def _filled(self, value: Value, null: Mask) -> Value:
+        """With ones, which nothing goes wrong with, where the result is null anyway."""
+        codes = np.where(null, encode(1, value.type, self.symbols), value.codes)
+        ok = None if value.ok is None else value.ok | null
+        return Value(codes, value.type, ok)
+
+    def _computed(self, op: str, left: Value, right: Value) -> Value:
         ok = both(left.ok, right.ok)
         if op == "/" or Type.FLOAT in (left.type, right.type):
             x, y = self._floats(left), self._floats(right)
@@ -123,6 +200,8 @@ class Expressions:
             ok = both(ok, b != 0)
             return Value(np.mod(a, np.where(b == 0, 1, b)), kind, ok)
         out, wrong = _exact(op, a, b)
+        if self._holds_nulls:
+            wrong |= out == NULL
         if not wrong.any():
             return Value(out, kind, ok)
         if self._searching:
@@ -139,13 +218,13 @@ class Expressions:
         """Values of which only the run tells the type (items of lists), as numbers where they are."""
         if value.type not in SYMBOLIC:
             return value
-        found = decode(value.codes, value.type, self._symbols)
-        good = np.array([isinstance(one, int | float) and not isinstance(one, bool) for one in found], dtype=np.bool_)
-        if all(isinstance(one, int) for one, fine in zip(found, good.tolist(), strict=True) if fine):
-            whole = [one if fine else 0 for one, fine in zip(found, good.tolist(), strict=True)]
-            return Value(np.array(whole, dtype=np.int64), Type.INT, both(value.ok, good))
-        floats = [float(one) if fine else 0.0 for one, fine in zip(found, good.tolist(), strict=True)]
-        return Value(float_codes(np.array(floats, dtype=np.float64)), Type.FLOAT, both(value.ok, good))
+        found = decode(value.codes, value.type, self.symbols, nullable=True)
+        number = [isinstance(one, int | float) and not isinstance(one, bool) for one in found]
+        good = np.array([fine or one is None for one, fine in zip(found, number, strict=True)], dtype=np.bool_)
+        whole = all(isinstance(one, int) for one, fine in zip(found, number, strict=True) if fine)
+        kind = Type.INT if whole else Type.FLOAT
+        numbers = [one if fine or one is None else 0 for one, fine in zip(found, number, strict=True)]
+        return Value(encode_all(numbers, kind, self.symbols), kind, both(value.ok, good), value.nullable)
 
     def _floats(self, value: Value) -> npt.NDArray[np.float64]:
         return code_floats(value.codes) if value.type is Type.FLOAT else value.codes.astype(np.float64)
@@ -154,8 +233,8 @@ class Expressions:
         parts = [self.value(item, batch) for item in items]
         rest = self.value(tail, batch) if tail is not None else None
         if rest is None:
-            return self._rowwise("[]", Type.LIST, lambda *given: given, parts, batch.size)
-        return self._rowwise("[|]", Type.LIST, lambda *given: (*given[:-1], *given[-1]), [*parts, rest], batch.size)
+            return self._around_nulls(_LIST, parts, Type.LIST, batch.size)
+        return self._around_nulls(_LIST_WITH_TAIL, [*parts, rest], Type.LIST, batch.size)
 
     def _call(self, function: Function, args: list[Value], batch: Batch) -> Value:
         kinds = tuple(arg.type for arg in args)
@@ -163,29 +242,66 @@ class Expressions:
         wanted = [
             self.cast(arg, Type.FLOAT) if function.parameter(at) is Type.FLOAT else arg for at, arg in enumerate(args)
         ]
-        if function.arrays is not None:
-            return self._arrow_call(function, wanted, result, batch.size)
-        assert function.scalar is not None
-        return self._rowwise(function.name, result, function.scalar, wanted, batch.size)
+        if function.sees_nulls:
+            assert function.scalar is not None
+            return self._rowwise(function.name, result, function.scalar, wanted, batch.size, sees_nulls=True)
+        return self._around_nulls(function, wanted, result, batch.size)
 
-    def _rowwise(self, name: str, result: Type, body: Callable[..., Any], args: list[Value], size: int) -> Value:
+    def _around_nulls(self, function: Function, args: list[Value], result: Type, size: int) -> Value:
+        """A call for the bindings without a null argument; the others give null."""
+        null: Mask | None = None
+        for arg in args:
+            null = either(null, arg.nulls)
+        if null is None or not null.any():
+            found = self._plain_call(function, args, result, size)
+            found.nullable = null is not None
+            return found
+        there = np.flatnonzero(~null)
+        some = [Value(arg.codes[there], arg.type, None if arg.ok is None else arg.ok[there]) for arg in args]
+        found = self._plain_call(function, some, result, there.size)
+        codes = np.full(size, null_code(result), dtype=np.int64)
+        codes[there] = found.codes
+        ok: Mask | None = None
+        if found.ok is not None:
+            ok = np.ones(size, dtype=np.bool_)
+            ok[there] = found.ok
+        return Value(codes, result, ok, nullable=True)
+
+    def _plain_call(self, function: Function, args: list[Value], result: Type, size: int) -> Value:
+        if function.arrays is not None:
+            return self._arrow_call(function, args, result, size)
+        assert function.scalar is not None
+        return self._rowwise(function.name, result, function.scalar, args, size)
+
+    def _rowwise(
+        self,
+        name: str,
+        result: Type,
+        body: Callable[..., Any],
+        args: list[Value],
+        size: int,
+        *,
+        sees_nulls: bool = False,
+    ) -> Value:
         """A Python function once per distinct combination of arguments."""
         ok: Mask | None = None
         for arg in args:
             ok = both(ok, arg.ok)
         if not args:
-            return Value(np.full(size, encode(body(), result, self._symbols), dtype=np.int64), result)
+            return Value(np.full(size, encode(body(), result, self.symbols), dtype=np.int64), result)
         distinct, inverse = distinct_rows(np.stack([arg.codes for arg in args], axis=1))
-        columns = [decode(distinct[:, at], arg.type, self._symbols) for at, arg in enumerate(args)]
+        columns = [
+            decode(distinct[:, at], arg.type, self.symbols, nullable=arg.nullable) for at, arg in enumerate(args)
+        ]
         codes = np.zeros(distinct.shape[0], dtype=np.int64)
         good = np.ones(distinct.shape[0], dtype=np.bool_)
         for at, given in enumerate(zip(*columns, strict=True)):
             try:
                 answer = body(*given)
-                if answer is None:
+                if answer is None and not sees_nulls:
                     good[at] = False
                 else:
-                    codes[at] = encode(answer, result, self._symbols)
+                    codes[at] = self._fitting(answer, result)
             except (TypeError, ValueError):
                 good[at] = False
             except OverflowError as problem:
@@ -195,7 +311,13 @@ class Expressions:
                 raise EvaluationError(f"{name}{given!r} has no 64-bit value") from problem
         if not good.all():
             ok = both(ok, good[inverse])
-        return Value(codes[inverse], result, ok)
+        return Value(codes[inverse], result, ok, sees_nulls)
+
+    def _fitting(self, answer: Any, result: Type) -> int:
+        code = encode(answer, result, self.symbols)
+        if self._holds_nulls and answer is not None and code == NULL and result not in SYMBOLIC:
+            raise OverflowError(code)
+        return code
 
     def _arrow_call(self, function: Function, args: list[Value], result: Type, size: int) -> Value:
         assert function.arrays is not None
@@ -203,7 +325,7 @@ class Expressions:
         for arg in args:
             ok = both(ok, arg.ok)
         try:
-            answer = function.arrays(*(to_arrow(arg.codes, arg.type, self._symbols) for arg in args))
+            answer = function.arrays(*(to_arrow(arg.codes, arg.type, self.symbols, nullable=False) for arg in args))
         except Exception as problem:
             raise EvaluationError(
                 f"the function `{function.name}` raised {type(problem).__name__}: {problem}"
@@ -216,7 +338,10 @@ class Expressions:
             raise EvaluationError(
                 f"the function `{function.name}` returned {len(answer)} values for {size} rows; it must give one each"
             )
-        codes, good = from_arrow_values(answer, result, self._symbols, function.name)
+        codes, good = from_arrow_values(answer, result, self.symbols, function.name)
+        taken = stands_for_null(codes, result) if self._holds_nulls else codes[:0]
+        if taken.size:
+            raise EvaluationError(f"the function `{function.name}` returned {NULL}, whose place is taken by null")
         return Value(codes, result, both(ok, good))
 
     # Conditions
@@ -224,19 +349,21 @@ class Expressions:
     def holds(self, goal: Comparison | Condition, batch: Batch) -> Mask:
         match goal:
             case Comparison(op=op, left=left, right=right):
-                return self._compare(op, self.value(left, batch), self.value(right, batch))
+                return self._compare(op, *self._sides(left, right, batch))
             case Condition(call=call, negated=negated):
                 answer = self.value(call, batch)
-                truth = answer.codes != 0
-                if negated:
-                    truth = ~truth
+                truth = answer.codes == 0 if negated else answer.codes > 0  # a null is neither
                 return truth if answer.ok is None else truth & answer.ok
             case other:
                 assert_never(other)
 
     def _compare(self, op: str, left: Value, right: Value) -> Mask:
+        """Where a comparison holds: `=` and `!=` take null for a value of its own, an order never holds for it."""
         compare = _COMPARE[op]
         ok = both(left.ok, right.ok)
+        null = None if op in ("=", "!=") else either(left.nulls, right.nulls)
+        if null is not None:
+            ok = both(ok, ~null)
         a: Any
         b: Any
         if left.type in SYMBOLIC or right.type in SYMBOLIC:
@@ -244,19 +371,25 @@ class Expressions:
                 a, b = left.codes, right.codes
             else:
                 pairs, inverse = distinct_rows(np.stack([left.codes, right.codes], axis=1))
-                a = decode(pairs[:, 0], left.type, self._symbols)
-                b = decode(pairs[:, 1], right.type, self._symbols)
+                a = decode(pairs[:, 0], left.type, self.symbols, nullable=left.nullable)
+                b = decode(pairs[:, 1], right.type, self.symbols, nullable=right.nullable)
                 answers = np.fromiter(
                     (_ordered(compare, x, y) for x, y in zip(a, b, strict=True)), dtype=np.bool_, count=len(a)
                 )
                 found: Mask = answers[inverse]
                 return found if ok is None else found & ok
         elif Type.FLOAT in (left.type, right.type) and left.type is not right.type:
-            a, b = self._floats(left), self._floats(right)
+            a, b = self._mixed(left, right)
         else:
             a, b = left.codes, right.codes
         result: Mask = compare(a, b)
         return result if ok is None else result & ok
+
+    def _mixed(self, left: Value, right: Value) -> tuple[Any, Any]:
+        """An int and a float to compare: as floats; where nulls can be as codes, which tell a null from a NaN."""
+        if left.nullable or right.nullable:
+            return self.cast(left, Type.FLOAT).codes, self.cast(right, Type.FLOAT).codes
+        return self._floats(left), self._floats(right)
 
 
 def _ordered(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> bool:
@@ -265,6 +398,17 @@ def _ordered(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> bool:
     except TypeError:
         return False
 
+
+def null_value(kind: Type, size: int) -> Value:
+    return Value(np.full(size, null_code(kind), dtype=np.int64), kind, nullable=True)
+
+
+def _is_untyped(term: Term) -> bool:
+    return isinstance(term, Constant) and term.value is None and term.type is None
+
+
+_LIST = Function("[]", (None,), Type.LIST, lambda *given: given, variadic=True)
+_LIST_WITH_TAIL = Function("[|]", (None,), Type.LIST, lambda *given: (*given[:-1], *given[-1]), variadic=True)
 
 _FLOAT_OPS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -308,7 +452,7 @@ def order_keys(codes: Codes, kind: Type, symbols: Symbols) -> Codes:
     if kind not in SYMBOLIC:
         return codes
     distinct, inverse = np.unique(codes, return_inverse=True)
-    values = decode(distinct, kind, symbols)
+    values = decode(distinct, kind, symbols, nullable=True)
     rank = np.empty(distinct.size, dtype=np.int64)
     rank[sorted(range(distinct.size), key=lambda at: _sortable(values[at]))] = np.arange(distinct.size)
     return rank[inverse]
@@ -316,6 +460,8 @@ def order_keys(codes: Codes, kind: Type, symbols: Symbols) -> Codes:
 
 def _sortable(value: Any) -> Any:
     """A key that orders lists lexicographically even where their items differ in type."""
+    if value is None:
+        return (-1, 0)
     if isinstance(value, tuple):
         return (2, tuple(_sortable(item) for item in value))
     return (1, value) if isinstance(value, str) else (0, value)

@@ -1,7 +1,7 @@
 """One value of a user's data: which type it shows, and what the engine keeps of it.
 
 An int fits a float column that can hold it exactly; nothing else is converted, except that moments and spans of
-time are kept to the microsecond. Nulls do not fit.
+time are kept to the microsecond. Nulls fit where a column lets them in, which its declaration says.
 """
 
 from __future__ import annotations
@@ -39,10 +39,17 @@ def type_of(value: Any) -> Type | None:
     return None
 
 
-def fit(value: Any, kind: Type) -> Any:
+def is_null(value: Any) -> bool:
+    """Whether this is a null: Python's, or NaT or NA of NumPy and pandas."""
+    return value is None or _is_missing(value, type_of(value))
+
+
+def fit(value: Any, kind: Type, *, nullable: bool = False) -> Any:
     """The value as the engine keeps it, or ValueError with the reason why it does not fit."""
     found = type_of(value)
     if value is None or _is_missing(value, found):
+        if nullable:
+            return None
         raise ValueError("a null does not fit")
     match kind:
         case Type.INT if found is Type.INT:

@@ -22,7 +22,7 @@ from headwater.engine.selection import is_single
 from headwater.engine.standing import Standing
 from headwater.engine.states import GHOST, GONE, MARKED
 from headwater.engine.store import Store, Writer
-from headwater.engine.values import Symbols, encode
+from headwater.engine.values import NULL, Symbols, encode
 from headwater.language.tree import Binary, Constant, Term, Variable
 from headwater.plan.model import FlatRule, Join, Let, Literal, Reads, Source, Strand, Var
 
@@ -254,7 +254,14 @@ class FusedBest:
     """Two atoms into a table with one row per group, whose value is a copy or a sum of ints."""
 
     def __init__(
-        self, probe: _Probe, rule: FlatRule, head: Store, addends: list[tuple[int, int]], symbols: Symbols
+        self,
+        probe: _Probe,
+        rule: FlatRule,
+        head: Store,
+        addends: list[tuple[int, int]],
+        symbols: Symbols,
+        *,
+        holds_nulls: bool,
     ) -> None:
         (self._pick,) = head.table.picks
         self._probe = probe
@@ -264,6 +271,7 @@ class FusedBest:
         group = [probe.place(rule.head[at], types[at], symbols) for at in self._pick.group]
         self._group = _places(group)
         self._value = _places(addends)
+        self._least = NULL + holds_nulls  # where nulls can be, a sum must not look like one
         self._short = _short_form(probe, group, addends)
         if self._short is not None:
             side, column, _, weight, _ = self._short
@@ -287,7 +295,11 @@ class FusedBest:
         left, right, lost = standing.left[cells], standing.right[cells], standing.rows[cells]
         standing.left[cells] = -1
         values = standing.values[cells]
-        return self._store(left, right, ~values if standing.complemented else values, lost, cells, after, journal)
+        values = ~values if standing.complemented else values
+        if int(values.min(initial=0)) < self._least:
+            head.standing = None
+            raise EvaluationError(f"a sum in `{head.name}` is {NULL}, whose place is taken by null; use floats")
+        return self._store(left, right, values, lost, cells, after, journal)
 
     def _join(self, rows: Rows, tick: int, standing: Standing, journal: Journal) -> int:
         probe = self._probe
@@ -461,7 +473,10 @@ def fuse(strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symb
     if not all(isinstance(one, Literal) or one.name in copied for one in groups):
         return None
     addends = _addends(rule.head[pick.value], lets, probe, rule, head.table.types[pick.value], symbols)
-    return FusedBest(probe, rule, head, addends, symbols) if addends else None
+    if not addends:
+        return None
+    holds_nulls = any(store.table.nullable for store in stores.values())
+    return FusedBest(probe, rule, head, addends, symbols, holds_nulls=holds_nulls)
 
 
 def _starts(strand: Strand, source: Var) -> bool:
@@ -483,7 +498,7 @@ def _addends(
         match pending.pop():
             case Variable(name=name) if name in lets:
                 pending.append(lets[name])
-            case Variable(name=name) if rule.types[name] is Type.INT:
+            case Variable(name=name) if rule.types[name] is Type.INT and name not in rule.nullable:
                 found.append(probe.place(Var(name), kind, symbols))
             case Constant(value=int(value), type=Type.INT):
                 found.append((_CONSTANT, value))

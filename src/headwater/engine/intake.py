@@ -2,8 +2,8 @@
 
 Promise: a row either fits its relation's types and is encoded, or is rejected with a reason; none is dropped
 and none is bent to fit. An int fits a float column that can hold it exactly; nothing else is converted, except
-that moments and spans of time are kept to the microsecond. Nulls do not fit. What is no rows at all, or has other
-columns than the relation, is a DataError.
+that moments and spans of time are kept to the microsecond. Nulls fit where a column is declared to hold them. What is
+no rows at all, or has other columns than the relation, is a DataError.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import pyarrow as pa
 
 from headwater.core.errors import DataError
 from headwater.core.types import Type
-from headwater.engine.columns import Column, column_codes, plain
-from headwater.engine.fitting import fit, shown, type_of
-from headwater.engine.values import Codes, Symbols
+from headwater.engine.columns import Column, column_codes, plain, stands_for_null
+from headwater.engine.fitting import fit, is_null, shown, type_of
+from headwater.engine.values import NULL, Codes, Symbols
+from headwater.plan.model import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,20 +239,33 @@ def reject_untyped(relation: str, names: Sequence[str], intake: Intake) -> None:
                 break
 
 
-def encode_rows(relation: str, names: Sequence[str], types: Sequence[Type], intake: Intake, symbols: Symbols) -> Codes:
-    """Codes of the rows that fit; the others join `intake.rejected`."""
+def encode_rows(table: Table, names: Sequence[str], intake: Intake, symbols: Symbols, *, holds_nulls: bool) -> Codes:
+    """Codes of the rows that fit; the others join `intake.rejected`.
+
+    Where the program `holds_nulls`, the number whose code means null does not fit either.
+    """
     columns: list[Codes] = []
     keep = np.ones(intake.size, dtype=np.bool_)
-    for name, kind, column in zip(names, types, intake.columns, strict=True):
-        codes, problems = column_codes(column, kind, symbols)
+    for place, (name, kind, column) in enumerate(zip(names, table.types, intake.columns, strict=True)):
+        codes, problems = _column(column, kind, symbols, nullable=place in table.nullable, holds_nulls=holds_nulls)
         for at, reason in problems:
             if keep[at]:
                 keep[at] = False
                 row = tuple(plain(other[at]) for other in intake.columns)
-                place = int(intake.positions[at])
-                intake.rejected.append(Rejected(relation, place, row, f"column `{name}`: {reason}"))
+                position = int(intake.positions[at])
+                intake.rejected.append(Rejected(table.name, position, row, f"column `{name}`: {reason}"))
         columns.append(codes)
     out = np.empty((intake.size, len(columns)), dtype=np.int64)
     for at, codes in enumerate(columns):
         out[:, at] = codes
     return out if keep.all() else out[keep]
+
+
+def _column(
+    column: Column, kind: Type, symbols: Symbols, *, nullable: bool, holds_nulls: bool
+) -> tuple[Codes, list[tuple[int, str]]]:
+    codes, problems = column_codes(column, kind, symbols, nullable=nullable)
+    if holds_nulls:
+        taken = [int(at) for at in stands_for_null(codes, kind) if not is_null(plain(column[at]))]
+        problems = sorted([*problems, *((at, f"{NULL} does not fit: its place is taken by null") for at in taken)])
+    return codes, problems

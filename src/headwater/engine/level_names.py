@@ -42,6 +42,7 @@ class LevelNames:
         store = self._context.stores[table]
         rows = store.alive()[-count:]
         columns = [
-            decode(store.data[rows, at], kind, self._context.symbols) for at, kind in enumerate(store.table.types)
+            decode(store.data[rows, at], kind, self._context.symbols, nullable=at in store.table.nullable)
+            for at, kind in enumerate(store.table.types)
         ]
         return [shown(row, 120) for row in zip(*columns, strict=True)]

@@ -3,7 +3,8 @@
 Promise: after `select`, the rows alive are those that are among the `limit` best distinct values of their
 group for at least one pick, among all rows offered so far that have not lost their proof. Rows that lose
 their place become ghosts (see `states`); candidates that have none are not stored: when a better row dies,
-its group is pulled again from the rules. Several picks at once follow 000, section 6.
+its group is pulled again from the rules. Several picks at once follow 000, section 6. A null is worse than any
+value, for a `min` too: it is kept only in a group that has nothing else.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from headwater.engine.index import Index, Rows
 from headwater.engine.journal import Journal
 from headwater.engine.states import EVER, GHOST
 from headwater.engine.store import Store
-from headwater.engine.values import SYMBOLIC, Codes, Symbols
+from headwater.engine.values import SYMBOLIC, Codes, Symbols, null_code
 from headwater.plan.model import Best, Pick
 
 _FIRST = 32  # one new row in so many goes first
@@ -83,7 +84,8 @@ def is_single(store: Store) -> bool:
     if len(store.table.picks) != 1:
         return False
     (pick,) = store.table.picks
-    return pick.limit == 1 and len(pick.group) == store.width - 1 and store.table.types[pick.value] not in SYMBOLIC
+    plain = store.table.types[pick.value] not in SYMBOLIC and pick.value not in store.table.nullable
+    return pick.limit == 1 and len(pick.group) == store.width - 1 and plain
 
 
 def _select_single(
@@ -128,10 +130,13 @@ def _placed(store: Store, pick: Pick, everyone: Codes, symbols: Symbols) -> npt.
     """Which of these rows are among the best of their group, all rows of the group considered."""
     groups, member = distinct_rows(np.ascontiguousarray(everyone[:, list(pick.group)]))
     left, rows = rows_with(store.index(pick.group), groups, store)
-    values = np.concatenate([everyone[:, pick.value], store.data[rows, pick.value].astype(np.int64)])
-    values = order_keys(values, store.table.types[pick.value], symbols)
+    codes = np.concatenate([everyone[:, pick.value], store.data[rows, pick.value].astype(np.int64)])
+    kind = store.table.types[pick.value]
+    values = order_keys(codes, kind, symbols)
     if pick.best is Best.MAX:
         values = ~values  # reverses the order without overflow
+    elif pick.value in store.table.nullable:
+        values = np.where(codes == null_code(kind), np.iinfo(np.int64).max, values)
     group = np.concatenate([member, left.astype(np.intp)])
     order = np.lexsort((values, group))
     group, values = group[order], values[order]

@@ -39,7 +39,7 @@ _BLOCK = 1 << 24
 
 def pack(shard: Shard, about: dict[str, Any]) -> Iterator[bytes | memoryview]:
     """The blocks of a file that holds a shard's rows and `about`: whatever else is needed to open it, as JSON."""
-    arrays = {_SYMBOLS: np.frombuffer(_ipc(to_columns(shard.symbols.values)), dtype=np.uint8)}
+    arrays = {_SYMBOLS: np.frombuffer(_ipc(to_columns(shard.symbols.values[1:])), dtype=np.uint8)}
     for store in shard.stores.values():
         arrays.update(((store.name, name), getattr(store, name)[: store.size]) for name in _ARRAYS)
     places: list[list[Any]] = []

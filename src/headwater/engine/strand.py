@@ -38,12 +38,17 @@ def owns_all(column: Column, kind: Type) -> npt.NDArray[np.bool_]:
 class Context:
     """What every strand of an engine needs: the stores, the symbols, and which values are this shard's own."""
 
-    __slots__ = ("owns", "stores", "symbols")
+    __slots__ = ("holds_nulls", "owns", "stores", "symbols")
 
     def __init__(self, stores: dict[str, Store], symbols: Symbols, owns: Owns = owns_all) -> None:
         self.stores = stores
         self.symbols = symbols
         self.owns = owns
+        self.holds_nulls = any(store.table.nullable for store in stores.values())
+
+    def expressions(self, rule: FlatRule, *, searching: bool = False) -> Expressions:
+        """What evaluates the terms of a rule (see `Expressions`)."""
+        return Expressions(rule.types, rule.nullable, self.symbols, searching=searching, holds_nulls=self.holds_nulls)
 
 
 class _Key:
@@ -159,7 +164,7 @@ class Runner:
         self.pull = fuse_pull(strand, rule, context.stores, context.symbols, columns) if columns else None
         self._strand = strand
         self._context = context
-        self._expressions = Expressions(rule.types, context.symbols, searching=searching or columns is not None)
+        self._expressions = context.expressions(rule, searching=searching or columns is not None)
         kinds = context.stores[rule.table].table.types
         self._head = [_encoded(source, kind, context.symbols) for source, kind in zip(rule.head, kinds, strict=True)]
         self._cast = {
@@ -293,7 +298,7 @@ class Runner:
             case _Absent():
                 return step.run(batch)
             case Let(variable=variable, type=kind, term=term):
-                value = self._expressions.cast(self._expressions.value(term, batch), kind)
+                value = self._expressions.cast(self._expressions.value(term, batch, kind), kind)
                 batch.columns[variable] = value.codes
                 return batch if value.ok is None else batch.take(value.ok)
             case Test(goal=goal):

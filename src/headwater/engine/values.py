@@ -5,6 +5,9 @@ turned so that the order of the integers is the order of the floats; a string or
 dense number handed out in order of arrival. Equal values have equal codes and, symbols apart, codes
 compare as the values do.
 
+Null has a code of its own in every type: symbol 0, -1 among the bools, and elsewhere the smallest int64, which
+orders before every other value. No other value has that code where nulls can be.
+
 A `Symbols` only grows: a number, once given, keeps its meaning for the life of the database.
 """
 
@@ -22,17 +25,19 @@ from headwater.core.types import Type
 Codes = npt.NDArray[np.int64]
 
 SYMBOLIC = frozenset({Type.STRING, Type.ADDRESS, Type.LIST})
+NULL = -(2**63)
 _SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
 
 
 class Symbols:
-    """Strings and lists by number. Lists are tuples of plain Python values."""
+    """Strings and lists by number; null is number 0. Lists are tuples of plain Python values."""
 
     __slots__ = ("_numbers", "values")
 
     def __init__(self, values: Iterable[Any] = ()) -> None:
         self.values: list[Any] = []
         self._numbers: dict[Any, int] = {}
+        self.number(None)
         for value in values:
             self.number(value)
 
@@ -85,8 +90,16 @@ def code_of_float(value: float) -> int:
     return int(bits if bits >= 0 else bits ^ 0x7FFFFFFFFFFFFFFF)
 
 
+def null_code(kind: Type) -> int:
+    if kind in SYMBOLIC:
+        return 0
+    return -1 if kind is Type.BOOL else NULL
+
+
 def encode(value: Any, kind: Type, symbols: Symbols) -> int:
-    """The code of one well-typed value."""
+    """The code of one well-typed value, or of null."""
+    if value is None:
+        return null_code(kind)
     if kind in SYMBOLIC:
         return symbols.number(value)
     if kind is Type.FLOAT:
@@ -104,11 +117,15 @@ def encode_all(values: Iterable[Any], kind: Type, symbols: Symbols) -> Codes:
     return np.fromiter((encode(value, kind, symbols) for value in values), dtype=np.int64)
 
 
-def decode(codes: npt.NDArray[np.integer[Any]], kind: Type, symbols: Symbols) -> list[Any]:
-    """Python values of a column of codes."""
+def decode(codes: npt.NDArray[np.integer[Any]], kind: Type, symbols: Symbols, *, nullable: bool) -> list[Any]:
+    """Python values of a column of codes; `nullable` where one of them may be null (a symbol always may)."""
     if kind in SYMBOLIC:
         values = symbols.values
         return [values[code] for code in codes.tolist()]
+    if nullable:
+        null = null_code(kind)
+        plain = decode(codes, kind, symbols, nullable=False)
+        return [None if code == null else value for code, value in zip(codes.tolist(), plain, strict=True)]
     if kind is Type.FLOAT:
         return code_floats(codes).tolist()
     if kind is Type.BOOL:

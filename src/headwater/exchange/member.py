@@ -131,7 +131,7 @@ class Member:
     def _codes(self, name: str, rows: pa.Table) -> Codes:
         table = self.scheme.table(name)
         taken = take_in(Header(name, table.columns, True), rows)
-        codes = encode_rows(name, table.columns, table.types, taken, self.shard.symbols)
+        codes = encode_rows(table, table.columns, taken, self.shard.symbols, holds_nulls=self.shard.plan.holds_nulls)
         if taken.rejected:
             raise DataError(f"error[HW801]: {len(taken.rejected)} row(s) do not fit: {taken.rejected[0]}")
         return codes
@@ -231,7 +231,7 @@ class Member:
 
     def _shown(self, view: str, codes: Matrix) -> pa.Table:
         table, symbols = self.shard.stores[view].table, self.shard.symbols
-        return arrow_table(table.types, table.columns, asked(self.scheme.queries, table, codes, symbols), symbols)
+        return arrow_table(table, table.columns, asked(self.scheme.queries, table, codes, symbols), symbols)
 
 
 class Opened:

@@ -63,7 +63,7 @@ def _words(codes: npt.NDArray[np.integer[Any]], symbols: Symbols) -> pa.Array:
 
 
 def _spelt(values: list[Any]) -> pa.Array:
-    if all(type(value) is str for value in values):
+    if all(value is None or type(value) is str for value in values):
         try:
             return pa.array(values, type=pa.string())
         except UnicodeEncodeError:  # half a surrogate pair is a string to Python, and none to Arrow

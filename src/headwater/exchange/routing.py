@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.types import Type
-from headwater.engine.values import SYMBOLIC, Symbols, code_floats, code_of_float, float_codes
+from headwater.engine.values import NULL, SYMBOLIC, Symbols, code_floats, code_of_float, float_codes, null_code
 
 Hashes = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
+_NULL = float(NULL)  # nulls live where this number would, whatever the type of their column
 
 
 class Owners:
@@ -61,6 +62,8 @@ def owners(hashes: Hashes, shards: int) -> Numbers:
 def hash_numbers(codes: npt.NDArray[np.integer[Any]], kind: Type) -> Hashes:
     """Hashes of a column that is not symbolic."""
     floats = code_floats(codes) if kind is Type.FLOAT else codes.astype(np.float64)
+    if kind in (Type.FLOAT, Type.BOOL):  # elsewhere the code of null is that number
+        floats = np.where(codes == null_code(kind), _NULL, floats)
     return _mixed(float_codes(floats).view(np.uint64))
 
 
@@ -70,6 +73,8 @@ def hash_values(values: Iterable[Any]) -> Hashes:
 
 
 def _fingerprint(value: Any) -> int:
+    if value is None:
+        value = _NULL
     if isinstance(value, int | float):
         return code_of_float(float(value)) & 0xFFFFFFFFFFFFFFFF
     return zlib.crc32(_spelt(value))

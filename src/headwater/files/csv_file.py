@@ -11,7 +11,7 @@ from headwater.core.errors import FileError
 from headwater.files.csv_text import Text, first_record, read_carefully, read_quickly
 from headwater.files.header import HeaderError, Match, by_position, match
 from headwater.files.rows import Expected, FileRows, Sieve
-from headwater.files.text_values import guess_text, typed_text
+from headwater.files.text_values import empty_text, guess_text, typed_text
 from headwater.files.typing import typed_rows
 
 _NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]*)?")
@@ -56,7 +56,7 @@ def _rows(text: Text, found: Match, expected: Expected, sieve: Sieve, names: lis
     if not found.by_name and raw and _is_value(names, found, raw):
         notes.append(f"{sieve.file}: its first line ({', '.join(names)}) is read as a header; if not, pass --no-header")
     change = None if found.change is None else text.columns[found.change]
-    return typed_rows(expected, raw, change, text.lines, sieve, guess_text, typed_text, notes)
+    return typed_rows(expected, raw, change, text.lines, sieve, guess_text, typed_text, empty_text, notes)
 
 
 def _looks_like_data(names: list[str]) -> bool:

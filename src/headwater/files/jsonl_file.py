@@ -12,7 +12,7 @@ from headwater.core.errors import FileError
 from headwater.files.header import HeaderError, Match, by_position, match
 from headwater.files.rows import Expected, FileRows, Sieve
 from headwater.files.typing import typed_rows
-from headwater.files.values import guess_values, typed_values
+from headwater.files.values import guess_values, null_values, typed_values
 
 
 def read_jsonl(data: bytes, file: str, expected: Expected, *, feed: bool) -> FileRows:
@@ -42,7 +42,9 @@ def read_jsonl(data: bytes, file: str, expected: Expected, *, feed: bool) -> Fil
     columns = [[row[place] for row in rows] for place in range(width)]
     change = columns.pop() if feed else None
     positions = np.array(lines, dtype=np.int64)
-    return typed_rows(expected, columns, change, positions, sieve, guess_values, typed_values, names.notes(file))
+    return typed_rows(
+        expected, columns, change, positions, sieve, guess_values, typed_values, null_values, names.notes(file)
+    )
 
 
 def _reason(problem: Exception) -> str:

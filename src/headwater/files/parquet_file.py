@@ -10,7 +10,7 @@ from headwater.core.errors import FileError
 from headwater.files.header import HeaderError, match
 from headwater.files.rows import Column, Expected, FileRows, Sieve
 from headwater.files.typing import typed_rows
-from headwater.files.values import guess_values, typed_values
+from headwater.files.values import guess_values, null_values, typed_values
 
 
 def read_parquet(data: bytes, file: str, expected: Expected, *, feed: bool) -> FileRows:
@@ -30,7 +30,7 @@ def read_parquet(data: bytes, file: str, expected: Expected, *, feed: bool) -> F
     change = None if found.change is None else table.column(found.change).to_pylist()
     lines = np.arange(1, table.num_rows + 1, dtype=np.int64)
     sieve = Sieve(expected.relation, file)
-    return typed_rows(expected, raw, change, lines, sieve, guess_values, typed_values, notes)
+    return typed_rows(expected, raw, change, lines, sieve, guess_values, typed_values, null_values, notes)
 
 
 def _plain(column: pa.ChunkedArray) -> Column:

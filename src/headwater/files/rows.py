@@ -27,12 +27,16 @@ _SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The relation that a file is read for. A type that is None is taken from the data."""
+    """The relation that a file is read for. A type that is None is taken from the data.
+
+    In the columns at the `nullable` places an empty cell of a csv file, or a null, is a null; elsewhere it is no value.
+    """
 
     relation: str
     columns: tuple[str, ...]
     types: tuple[Type | None, ...]
     declared: bool
+    nullable: frozenset[int] = frozenset()
 
     @property
     def text(self) -> str:

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -50,6 +51,12 @@ def guess_text(column: pa.Array) -> Type | None:
 
 def _matching(column: pa.Array, pattern: str) -> int:
     return pc.sum(pc.match_substring_regex(column, pattern)).as_py() or 0
+
+
+def empty_text(column: pa.Array, kind: Type) -> npt.NDArray[np.bool_]:
+    """Where a cell holds nothing; blanks are something only in a column of text."""
+    cells = column if kind in (Type.STRING, Type.ADDRESS) else pc.utf8_trim_whitespace(column)
+    return np.asarray(pc.equal(cells, "").to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def typed_text(column: pa.Array, kind: Type) -> tuple[Column, Problems]:

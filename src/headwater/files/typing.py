@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.core.types import Type
@@ -12,6 +13,7 @@ from headwater.files.rows import CHANGE_TYPE, CHANGE_TYPES, Column, Expected, Fi
 
 Guess = Callable[[Column], Type | None]
 Convert = Callable[[Column, Type], tuple[Column, Problems]]
+Missing = Callable[[Column, Type], npt.NDArray[np.bool_]]
 
 
 def typed_rows(
@@ -22,6 +24,7 @@ def typed_rows(
     sieve: Sieve,
     guess: Guess,
     convert: Convert,
+    missing: Missing,
     notes: Sequence[str] = (),
 ) -> FileRows:
     """The rows that fit; the others join the sieve. `change` is the column of change types, of a change file."""
@@ -29,10 +32,13 @@ def typed_rows(
     reasons: dict[int, str] = {}
     types: list[Type | None] = []
     columns: list[Column] = []
-    for name, known, column in zip(expected.columns, expected.types, raw, strict=True):
+    for place, (name, known, column) in enumerate(zip(expected.columns, expected.types, raw, strict=True)):
         kind = known or guess(column)
         types.append(kind)
-        typed, problems = ([], {}) if kind is None else convert(column, kind)
+        if kind is not None and place in expected.nullable:
+            typed, problems = _around_nulls(column, kind, convert, missing)
+        else:
+            typed, problems = ([], {}) if kind is None else convert(column, kind)
         if kind is None and len(column):
             problems = dict.fromkeys(range(len(column)), "a null does not fit")
             typed = [None] * len(column)
@@ -66,6 +72,19 @@ def typed_rows(
         inserts,
         tuple(notes),
     )
+
+
+def _around_nulls(column: Column, kind: Type, convert: Convert, missing: Missing) -> tuple[Column, Problems]:
+    null = missing(column, kind)
+    if not null.any():
+        return convert(column, kind)
+    typed, found = convert(_filtered(column, ~null), kind)
+    places = np.flatnonzero(~null)
+    problems = {int(places[at]): reason for at, reason in found.items()}
+    if isinstance(typed, list):
+        values = iter(typed)
+        return [None if one else next(values) for one in null.tolist()], problems
+    return typed.take(pa.array(np.cumsum(~null) - 1, mask=null)), problems
 
 
 def _filtered(column: Column, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Column:

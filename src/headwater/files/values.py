@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.core.types import Type
 from headwater.engine.columns import ARROW
-from headwater.engine.fitting import fit
+from headwater.engine.fitting import fit, is_null
 from headwater.engine.intake import guess_type
 from headwater.files.rows import Column, Problems
 from headwater.files.text_values import storable, text_value
@@ -37,6 +39,13 @@ def guess_values(column: Column) -> Type | None:
     if ints and floats and 2 * (ints + floats) > kinds.total():
         return Type.FLOAT
     return kinds.most_common(1)[0][0]
+
+
+def null_values(column: Column, _: Type) -> npt.NDArray[np.bool_]:
+    """Where a column holds a null."""
+    if isinstance(column, list):
+        return np.fromiter(map(is_null, column), dtype=np.bool_, count=len(column))
+    return np.asarray(column.is_null().to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def typed_values(column: Column, kind: Type) -> tuple[Column, Problems]:

@@ -9,6 +9,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,22 +22,31 @@ from headwater.files.rows import CHANGE_TYPE, BadRow
 
 
 def in_order(table: pa.Table) -> pa.Table:
-    """The rows sorted, so that equal views print and compare as equal."""
+    """The rows sorted, nulls first, so that equal views print and compare as equal."""
     if not table.num_columns or table.num_rows < 2:
         return table
-    keys = pa.table([_sortable(column) for column in table.columns], names=[str(at) for at in range(table.num_columns)])
-    order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in keys.column_names])
+    keys = [key for column in table.columns for key in _sort_keys(column)]
+    named = pa.table(keys, names=[str(at) for at in range(len(keys))])
+    order = pc.sort_indices(named, sort_keys=[(name, "ascending") for name in named.column_names])
     return table.take(order)
+
+
+def _sort_keys(column: pa.ChunkedArray) -> Iterator[pa.ChunkedArray]:
+    """Nulls first, then the values in order."""
+    if column.null_count:
+        yield column.is_valid()
+    yield _sortable(column)
 
 
 def _sortable(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_list(column.type):
-        return pa.chunked_array([pa.array([json.dumps(value, default=_json) for value in column.to_pylist()])])
+        texts = [None if value is None else json.dumps(value, default=_json) for value in column.to_pylist()]
+        return pa.chunked_array([pa.array(texts, type=pa.string())])
     return column.cast(pa.int64()) if pa.types.is_duration(column.type) else column
 
 
 def csv_bytes(table: pa.Table, relation: str) -> bytes:
-    """The rows as csv with a header; lists as JSON, spans of time in microseconds, quotes only where needed."""
+    """The rows as csv with a header; lists as JSON, spans of time in microseconds, nulls as nothing at all."""
     table = with_a_column(table, relation)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -55,11 +65,14 @@ def with_a_column(table: pa.Table, relation: str) -> pa.Table:
 def _csv_column(column: pa.ChunkedArray) -> Iterable[Any]:
     values = column.to_pylist()
     if pa.types.is_list(column.type):
-        return [json.dumps(value, default=_json, ensure_ascii=False) for value in values]
-    if pa.types.is_boolean(column.type):
-        return ["true" if value else "false" for value in values]
-    temporal = pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type)
-    return map(_json, values) if temporal else values
+        write: Callable[[Any], Any] = partial(json.dumps, default=_json, ensure_ascii=False)
+    elif pa.types.is_boolean(column.type):
+        write = {True: "true", False: "false"}.__getitem__
+    elif pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
+        write = _json
+    else:
+        return values
+    return [None if value is None else write(value) for value in values]
 
 
 def json_objects(table: pa.Table, extra: dict[str, Any] | None = None) -> Iterator[str]:

@@ -116,7 +116,7 @@ class Builder(TermBuilder):
         return children
 
     def column(self, children: Children) -> ColumnDeclaration:
-        name, word = children
+        name, word, maybe = children
         found = TYPE_NAMES.get(word.lower())
         if found is None:
             close = get_close_matches(word.lower(), TYPE_NAMES, 1)
@@ -127,7 +127,8 @@ class Builder(TermBuilder):
                 note="the types are " + ", ".join(type_.value for type_ in Type),
                 hint=f"did you mean `{close[0]}`?" if close else None,
             )
-        return ColumnDeclaration(name_of(name), found or Type.STRING, span=self._between(name, word))
+        span = self._between(name, maybe or word)
+        return ColumnDeclaration(name_of(name), found or Type.STRING, maybe is not None, span=span)
 
     def key(self, children: Children) -> tuple[tuple[str, ...], Token]:
         _, names, end = children

@@ -123,6 +123,8 @@ class TermBuilder(Transformer[Token, list[Statement | Include]]):
                 return Constant(token == "true", Type.BOOL, span=span)
             case "nil":
                 return ListTerm((), span=span)
+            case "null":
+                return Constant(None, None, span=span)
             case written:
                 return Constant(name_of(written), Type.STRING, span=span)
 

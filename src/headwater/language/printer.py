@@ -44,7 +44,7 @@ _COLUMN = re.compile(r"[A-Za-z]\w*(?:'\w+)*|_\w+(?:'\w+)*")
 _LABEL = re.compile(r"[A-Za-z0-9_][\w'-]*")
 _PLAIN = re.compile(r"[a-z]\w*")
 _PLAIN_VARIABLE = re.compile(r"[A-Z]\w*")
-_WORDS = frozenset({"true", "false", "nil", "not"})  # mean something else where a name would stand
+_WORDS = frozenset({"true", "false", "nil", "not", "null"})  # mean something else where a name would stand
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2}
 _OPERAND = 3  # how tightly a variable, a constant, a call or a bracket holds together
 _UNPRINTABLE = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
@@ -95,7 +95,9 @@ def print_rule(rule: Rule) -> str:
 
 
 def print_declaration(declaration: Declaration) -> str:
-    columns = ", ".join(f"{_column(column.name)}: {column.type.value}" for column in declaration.columns)
+    columns = ", ".join(
+        f"{_column(column.name)}: {column.type.value}{'?' if column.nullable else ''}" for column in declaration.columns
+    )
     text = f"{declaration.kind.value} {print_name(declaration.relation)}({columns})"
     if declaration.key is not None:
         text += f" key({', '.join(map(_column, declaration.key))})"
@@ -130,7 +132,8 @@ def print_aggregate(aggregate: Aggregate) -> str:
 def print_goal(goal: Goal) -> str:
     match goal:
         case Atom(relation, args, link):
-            return f"{'#' if link else ''}{print_name(relation)}({_terms(args)})"
+            name = "`include`" if link and relation == "include" else print_name(relation)
+            return f"{'#' if link else ''}{name}({_terms(args)})"
         case Negation(atom):
             return f"!{print_goal(atom)}"
         case Comparison(op, left, right):
@@ -208,8 +211,10 @@ def _extent(value: Duration | int) -> str:
     return duration_text(value) if isinstance(value, Duration) else str(value)
 
 
-def _constant(value: int | float | str | bool | Duration, type_: Type) -> str:
+def _constant(value: int | float | str | bool | Duration | None, type_: Type | None) -> str:
     match value:
+        case None:
+            return "null"
         case bool():
             return "true" if value else "false"
         case int() if type_ is Type.FLOAT:

@@ -45,10 +45,13 @@ class Wildcard:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A literal. Lists of literals are `ListTerm`s; `nil` is the empty `ListTerm`."""
+    """A literal. Lists of literals are `ListTerm`s; `nil` is the empty `ListTerm`.
 
-    value: Scalar | Duration
-    type: Type
+    `null` has the value None; its type is that of its place, None where nothing tells.
+    """
+
+    value: Scalar | Duration | None
+    type: Type | None
     location: bool = False
     span: Span | None = _span()
 
@@ -169,6 +172,7 @@ class Kind(Enum):
 class ColumnDeclaration:
     name: str
     type: Type
+    nullable: bool = False  # written `int?`
     span: Span | None = _span()
 
 

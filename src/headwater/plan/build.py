@@ -99,6 +99,7 @@ def _flatten(number: int, one: Draft, drafts: Drafts) -> FlatRule:
         atoms=tuple(goal.relation for goal in one.body if isinstance(goal, Atom)),
         negated=tuple(goal.atom.relation for goal in one.body if isinstance(goal, Negation)),
         types=one.types,
+        nullable=one.nullable,
         arrive=strands.arrive(one, number),
         forbid=strands.forbid(one, number),
         allow=strands.allow(one, number),

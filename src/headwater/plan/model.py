@@ -47,6 +47,7 @@ class Measure:
     function: str
     result: Type
     type: Type
+    nullable: bool = False  # of its values, those that are null do not count
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,7 @@ class Table:
     depth: int = 0  # rows that a proof names, at most
     outbox: bool = False  # the owners of its rows, on other shards, count on every row that has a proof, ghosts too
     bag: bool = False  # no relation of the program: an aggregate's bindings, or rows on their way between shards
+    nullable: frozenset[int] = frozenset()  # columns that may hold nulls
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class Var:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A known value: a scalar (times in microseconds), or a tuple for a list."""
+    """A known value: a scalar (times in microseconds), a tuple for a list, or None for null."""
 
     value: Any
     type: Type
@@ -101,14 +103,14 @@ Source: TypeAlias = Var | Literal
 def literal(term: Term) -> Literal:
     """The value of a term without variables or calls."""
     match term:
-        case Constant(value=Duration(microseconds=microseconds), type=kind):
-            return Literal(microseconds, kind)
+        case Constant(value=Duration(microseconds=microseconds)):
+            return Literal(microseconds, Type.DURATION)
         case Constant(value=value, type=kind):
-            return Literal(value, kind)
-        case ListTerm(items=items, tail=None):
-            return Literal(tuple(literal(item).value for item in items), Type.LIST)
-        case ListTerm(items=items, tail=tail) if tail is not None:
-            return Literal(tuple(literal(item).value for item in items) + literal(tail).value, Type.LIST)
+            return Literal(value, Type.STRING if kind is None else kind)
+        case ListTerm(items=items, tail=tail):
+            values = tuple(literal(item).value for item in items)
+            rest = () if tail is None else literal(tail).value
+            return Literal(None if rest is None or None in values else values + rest, Type.LIST)
     raise AssertionError(f"no literal: {term!r}")
 
 
@@ -193,6 +195,7 @@ class FlatRule:
     atoms: tuple[str, ...]  # tables of the positive atoms: the slots of a proof
     negated: tuple[str, ...]
     types: dict[str, Type]
+    nullable: frozenset[str]  # variables that may hold a null
     arrive: tuple[Strand, ...]  # a row of a positive atom came
     forbid: tuple[Strand, ...]  # a row of a negated atom came
     allow: tuple[Strand, ...]  # a row of a negated atom went
@@ -236,3 +239,8 @@ class Plan:
     facts: tuple[int, ...]  # rules that put facts into base tables
     program_rules: tuple[Rule, ...]
     shipments: tuple[Shipment, ...] = ()  # in a plan for several shards
+
+    @property
+    def holds_nulls(self) -> bool:
+        """Whether any column may hold nulls: then the code of null is kept free of numbers, everywhere."""
+        return any(table.nullable for table in self.tables)

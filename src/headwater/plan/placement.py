@@ -91,8 +91,16 @@ def _meeting_place(body: tuple[Goal, ...], relations: Mapping[str, Relation]) ->
 
 def _add_boxes(drafts: Drafts, made: Shipment, table: Table) -> None:
     columns, picks = table.columns, table.picks
-    drafts.tables[made.outbox] = Table(made.outbox, table.types, columns, picks=picks, outbox=True, bag=True)
-    drafts.tables[made.inbox] = Table(made.inbox, (Type.INT, *table.types), ("sender", *table.columns), bag=True)
+    drafts.tables[made.outbox] = Table(
+        made.outbox, table.types, columns, picks=picks, outbox=True, bag=True, nullable=table.nullable
+    )
+    drafts.tables[made.inbox] = Table(
+        made.inbox,
+        (Type.INT, *table.types),
+        ("sender", *table.columns),
+        bag=True,
+        nullable=frozenset(at + 1 for at in table.nullable),
+    )
     drafts.homes[made.outbox] = drafts.homes[made.inbox] = made.table
 
 
@@ -100,4 +108,5 @@ def _receiving(one: Draft, made: Shipment, table: Table) -> Draft:
     names = [f"c{at}" for at in range(len(table.types))]
     atom = Atom(made.inbox, (Wildcard(), *map(Variable, names)))
     head: tuple[Source, ...] = tuple(Var(name) for name in names)
-    return Draft(one.origin, made.table, head, (atom,), dict(zip(names, table.types, strict=True)))
+    nullable = frozenset(names[at] for at in table.nullable)
+    return Draft(one.origin, made.table, head, (atom,), dict(zip(names, table.types, strict=True)), nullable)

@@ -10,10 +10,10 @@ which keeps the largest N per group and K.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from headwater.core.types import Type
-from headwater.language.tree import Aggregate, Atom, Constant, Goal, ListTerm, Rule, Variable
+from headwater.language.tree import Aggregate, Atom, Call, Condition, Constant, Goal, ListTerm, Rule, Variable
 from headwater.plan.model import Aggregation, Best, Contribution, Measure, Pick, Source, Table, Var, literal
 from headwater.program.model import Program, Relation
 from headwater.program.types import Types
@@ -32,6 +32,7 @@ class Draft:
     head: tuple[Source, ...]
     body: tuple[Goal, ...]
     types: dict[str, Type]
+    nullable: frozenset[str]
     weights: Mapping[str, int] = field(default_factory=dict)  # tables by expected size, for the join order
     owned: Source | None = None  # what tells the one shard that derives a head, where all shards find its bindings
 
@@ -44,8 +45,9 @@ class Drafts:
     homes: dict[str, str]  # bag -> the relation whose stratum it belongs to
     owned: Mapping[int, Source]  # per rule of the program, see `Draft.owned`
 
-    def add(self, number: int, table: str, head: tuple[Source, ...], rule: Rule, types: dict[str, Type]) -> None:
-        self.rules.append(Draft(number, table, head, rule.body, types, owned=self.owned.get(number)))
+    def add(self, number: int, table: str, head: tuple[Source, ...], body: tuple[Goal, ...], types: Types) -> None:
+        kinds, nullable = _known_types(types, number), types.nulls.variables[number]
+        self.rules.append(Draft(number, table, head, body, kinds, nullable, owned=self.owned.get(number)))
 
 
 def known(kind: Type | None) -> Type:
@@ -63,7 +65,10 @@ def draft(program: Program, types: Types, owned: Mapping[int, Source]) -> Drafts
         columns = tuple(column.name for column in relation.columns)
         kinds = tuple(known(kind) for kind in types.columns[relation.name])
         picks = tuple(Pick(one.group, one.value, Best(one.best)) for one in relation.selections)
-        drafts.tables[relation.name] = Table(relation.name, kinds, columns, base=not relation.derived, picks=picks)
+        nullable = types.nulls.columns[relation.name]
+        drafts.tables[relation.name] = Table(
+            relation.name, kinds, columns, base=not relation.derived, picks=picks, nullable=nullable
+        )
     for relation in program.relations:
         numbers = rules_of.get(relation.name, [])
         positions = sorted({at for number in numbers for at in aggregate_positions(program.rules[number])})
@@ -71,7 +76,7 @@ def draft(program: Program, types: Types, owned: Mapping[int, Source]) -> Drafts
             for number in numbers:
                 rule = program.rules[number]
                 head = tuple(_source(arg) for arg in rule.head.args)
-                drafts.add(number, relation.name, head, rule, _known_types(types, number))
+                drafts.add(number, relation.name, head, rule.body, types)
         else:
             _draft_aggregate(drafts, program, types, relation, numbers, positions)
     return drafts
@@ -131,18 +136,21 @@ def _draft_aggregate(
     group = tuple(at for at in range(relation.arity) if at not in positions)
     contributions: list[Contribution] = []
     measures: dict[int, Measure] = {}
+    nullable: set[int] = set()
     for number in numbers:
-        rule, kinds = program.rules[number], _known_types(types, number)
+        rule = program.rules[number]
         if functions & SUMS_OF_LARGEST and next(aggregate_positions(rule), None) is not None:
             key = _key_type([(program.rules[one], _known_types(types, one)) for one in numbers], positions[0])
-            bag = _largest_bag(drafts, relation, rule, number, kinds, group, positions[0], key)
+            bag = _largest_bag(drafts, relation, rule, number, types, group, positions[0], key)
             if bag not in contributions:
                 contributions.append(bag)
         else:
-            bag = _bindings_bag(drafts, relation, rule, number, kinds, group, positions)
+            bag = _bindings_bag(drafts, relation, rule, number, types, group, positions)
             contributions.append(bag)  # also twice the same: bindings of different rules are different
         for at, value in zip(positions, bag.values, strict=True):
             arg = rule.head.args[at]
+            if value in drafts.tables[bag.table].nullable:
+                nullable.add(at)
             if isinstance(arg, Aggregate):
                 function = MEASURES.get(arg.function, arg.function)
                 result = drafts.tables[relation.name].types[at]
@@ -151,7 +159,7 @@ def _draft_aggregate(
         Aggregation(
             relation.name,
             group,
-            tuple(measures[at] for at in positions),
+            tuple(replace(measures[at], nullable=at in nullable) for at in positions),
             tuple(positions),
             tuple(contributions),
             next(number for number in numbers if any(True for _ in aggregate_positions(program.rules[number]))),
@@ -165,19 +173,40 @@ def _draft_pick(
     group = tuple(column for column in range(relation.arity) if column != at)
     pick = Pick(group, at, PICKS[shape.function], shape.limit or 1)
     table = drafts.tables[relation.name]
-    drafts.tables[relation.name] = Table(table.name, table.types, table.columns, picks=(pick,))
+    drafts.tables[relation.name] = replace(table, base=False, picks=(pick,))
     for number in numbers:
         rule = program.rules[number]
         head = tuple(_source(arg.args[0] if isinstance(arg, Aggregate) else arg) for arg in rule.head.args)
-        drafts.add(number, relation.name, head, rule, _known_types(types, number))
+        body = rule.body
+        if shape.function == "top":
+            body = _without_nulls(body, head[at], types.nulls.variables[number])
+        drafts.add(number, relation.name, head, body, types)
+
+
+def _without_nulls(body: tuple[Goal, ...], value: Source, nullable: frozenset[str]) -> tuple[Goal, ...]:
+    """A null is none of the k smallest."""
+    if isinstance(value, Var) and value.name in nullable:
+        return (*body, Condition(Call("is_not_null", (Variable(value.name),))))
+    return body
 
 
 def _bag(
-    drafts: Drafts, relation: Relation, name: str, sources: list[Source], kinds: list[Type], picks: tuple[Pick, ...]
+    drafts: Drafts,
+    relation: Relation,
+    name: str,
+    sources: list[Source],
+    kinds: list[Type],
+    nullable: frozenset[str],
+    picks: tuple[Pick, ...],
 ) -> None:
     columns = tuple(source.name if isinstance(source, Var) else f"c{at}" for at, source in enumerate(sources))
-    drafts.tables[name] = Table(name, tuple(kinds), columns, picks=picks, bag=True)
+    nulls = frozenset(at for at, source in enumerate(sources) if _may_be_null(source, nullable))
+    drafts.tables[name] = Table(name, tuple(kinds), columns, picks=picks, bag=True, nullable=nulls)
     drafts.homes[name] = relation.name
+
+
+def _may_be_null(source: Source, nullable: frozenset[str]) -> bool:
+    return source.name in nullable if isinstance(source, Var) else source.value is None
 
 
 def _kind(source: Source, kinds: dict[str, Type]) -> Type:
@@ -201,22 +230,26 @@ def _largest_bag(
     relation: Relation,
     rule: Rule,
     number: int,
-    kinds: dict[str, Type],
+    types: Types,
     group: tuple[int, ...],
     at: int,
     key: Type,
 ) -> Contribution:
     name = f"{relation.name}'largest"
+    nullable = types.nulls.variables[number]
     shape = rule.head.args[at]
     assert isinstance(shape, Aggregate)
     sources = [_source(rule.head.args[column]) for column in group] + [_source(arg) for arg in shape.args]
     if name not in drafts.tables:
         table = drafts.tables[relation.name]
-        types = [table.types[column] for column in group]
-        types += [key, table.types[at]]
+        kinds = [table.types[column] for column in group]
+        kinds += [key, table.types[at]]
         keys = tuple(range(len(sources) - 1))
-        _bag(drafts, relation, name, sources, types, (Pick(keys, len(sources) - 1, Best.MAX),))
-    drafts.add(number, name, tuple(sources), rule, kinds)
+        _bag(drafts, relation, name, sources, kinds, nullable, (Pick(keys, len(sources) - 1, Best.MAX),))
+    table = drafts.tables[name]
+    nulls = frozenset(place for place, source in enumerate(sources) if _may_be_null(source, nullable))
+    drafts.tables[name] = replace(table, nullable=table.nullable | nulls)
+    drafts.add(number, name, tuple(sources), rule.body, types)
     return Contribution(name, tuple(range(len(group))), (len(sources) - 1,))
 
 
@@ -225,10 +258,11 @@ def _bindings_bag(
     relation: Relation,
     rule: Rule,
     number: int,
-    kinds: dict[str, Type],
+    types: Types,
     group: tuple[int, ...],
     positions: list[int],
 ) -> Contribution:
+    kinds = _known_types(types, number)
     sources = [_source(rule.head.args[column]) for column in group]
     values: list[Source] = []
     for at in positions:
@@ -245,9 +279,9 @@ def _bindings_bag(
         if Var(name) not in sources:
             sources.append(Var(name))
     bag = f"{relation.name}'bag{number}"
-    types = [stored[at] for at in group] + [_kind(source, kinds) for source in sources[len(group) :]]
-    _bag(drafts, relation, bag, sources, types, ())
-    drafts.add(number, bag, tuple(sources), rule, kinds)
+    columns = [stored[at] for at in group] + [_kind(source, kinds) for source in sources[len(group) :]]
+    _bag(drafts, relation, bag, sources, columns, types.nulls.variables[number], ())
+    drafts.add(number, bag, tuple(sources), rule.body, types)
     return Contribution(bag, tuple(range(len(group))), tuple(sources.index(value) for value in values))
 
 

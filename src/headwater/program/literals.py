@@ -42,6 +42,8 @@ def microseconds(text: str) -> int | None:
 def coerced(constant: Constant, wanted: Type | None) -> Constant:
     """The literal as the type that its place asks for; unchanged where it already fits or cannot."""
     match wanted, constant.type, constant.value:
+        case _, None, None:
+            return replace(constant, type=wanted)
         case Type.FLOAT, Type.INT, int(value):
             try:
                 return replace(constant, value=float(value), type=Type.FLOAT)
@@ -98,5 +100,5 @@ def _goal(goal: Goal, columns: dict[str, tuple[Type | None, ...]], variables: di
 
 
 def _beside(constant: Constant, other: Type | None) -> Constant:
-    """A literal compared with a variable: only time needs it, numbers compare as they are."""
-    return coerced(constant, other) if other is Type.TIMESTAMP else constant
+    """A literal compared with a variable: only time and `null` need it, numbers compare as they are."""
+    return coerced(constant, other) if other is Type.TIMESTAMP or constant.value is None else constant

@@ -33,6 +33,7 @@ from headwater.language.tree import Duration, Kind, Query, Rule, Window
 class Column:
     name: str  # as declared, else made from the first variable that stands there, else `c0`, `c1`, ...
     type: Type | None = None  # declared or inferred; None: the data will tell
+    nullable: bool = False  # declared with `?`, or nulls flow into it
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def relations(known: Names) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
         if declaration is None:
             found.append(Relation(name, _columns(mention), derived=derived, span=mention.span))
             continue
-        columns = tuple(Column(column.name, column.type) for column in declaration.columns)
+        columns = tuple(Column(column.name, column.type, column.nullable) for column in declaration.columns)
         places = {column.name: place for place, column in enumerate(declaration.columns)}
         is_stream = declaration.kind is Kind.STREAM
         found.append(
@@ -59,7 +59,7 @@ def relations(known: Names) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
                 span=declaration.span,
             )
         )
-        if is_stream and (not columns or columns[0].type not in (Type.INT, Type.TIMESTAMP)):
+        if is_stream and (not columns or columns[0].nullable or columns[0].type not in (Type.INT, Type.TIMESTAMP)):
             problems.append(
                 Diagnostic(
                     "HW208",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from headwater.language.printer import print_tree
 from headwater.language.tree import ColumnDeclaration, Declaration, Tree
-from headwater.program.model import Program, Relation
+from headwater.program.model import Column, Program, Relation
 
 
 def print_program(program: Program) -> str:
@@ -24,16 +24,21 @@ def print_program(program: Program) -> str:
 
 
 def _declaration(relation: Relation) -> Declaration:
-    columns = tuple(ColumnDeclaration(column.name, column.type) for column in relation.columns if column.type)
+    columns = tuple(
+        ColumnDeclaration(column.name, column.type, column.nullable) for column in relation.columns if column.type
+    )
     key = None if relation.key is None else tuple(relation.columns[place].name for place in relation.key)
     return Declaration(relation.kind, relation.name, columns, key, relation.ttl)
 
 
 def _listed(relation: Relation) -> str:
-    columns = ", ".join(
-        f"{column.name}: {column.type.value}" if column.type else column.name for column in relation.columns
-    )
+    columns = ", ".join(map(_column, relation.columns))
     return f"% {'derived' if relation.derived else 'base'} {relation.name}({columns})"
+
+
+def _column(column: Column) -> str:
+    maybe = "?" if column.nullable else ""
+    return f"{column.name}: {column.type.value}{maybe}" if column.type else f"{column.name}{maybe}"
 
 
 def _marks(relation: Relation) -> list[str]:

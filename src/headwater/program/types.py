@@ -22,6 +22,7 @@ from headwater.core.types import Type
 from headwater.language.tree import Aggregate, Assign, Atom, Rule, Term, Variable
 from headwater.program.literals import coerce_query, coerce_rule
 from headwater.program.model import Column, Program, Relation
+from headwater.program.nullability import Nullability, null_problems, nullability
 from headwater.program.terms import body_atoms
 from headwater.program.typing import aggregate_type, term_type, wider
 from headwater.program.typing_problems import head_problems, query_problems, rule_problems
@@ -31,10 +32,11 @@ Columns = dict[str, tuple[Type | None, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Types:
-    """`variables` has one mapping per rule, in the order of the program's rules."""
+    """`variables` has one mapping per rule, in the order of the program's rules; `nulls` tells where nulls can be."""
 
     columns: Columns
     variables: tuple[dict[str, Type | None], ...]
+    nulls: Nullability
 
 
 def infer(
@@ -51,7 +53,7 @@ def with_types(program: Program, types: Types) -> Program:
     """The program with these types written on its columns, and its literals as their places ask for them."""
     return replace(
         program,
-        relations=tuple(_with_columns(relation, types.columns[relation.name]) for relation in program.relations),
+        relations=tuple(_with_columns(relation, types) for relation in program.relations),
         rules=tuple(
             coerce_rule(rule, types.columns, of) for rule, of in zip(program.rules, types.variables, strict=True)
         ),
@@ -59,10 +61,12 @@ def with_types(program: Program, types: Types) -> Program:
     )
 
 
-def _with_columns(relation: Relation, types: tuple[Type | None, ...]) -> Relation:
+def _with_columns(relation: Relation, types: Types) -> Relation:
     if relation.declared:
         return relation
-    columns = tuple(Column(column.name, of) for column, of in zip(relation.columns, types, strict=True))
+    nullable = types.nulls.columns[relation.name]
+    found = zip(relation.columns, types.columns[relation.name], strict=True)
+    columns = tuple(Column(column.name, of, at in nullable) for at, (column, of) in enumerate(found))
     return replace(relation, columns=columns)
 
 
@@ -72,7 +76,8 @@ def inferred(
     """The types as far as they can be worked out, with everything that does not fit."""
     columns = _columns(program, known, registry)
     variables = tuple(_variables(rule, columns, registry) for rule in program.rules)
-    types = Types({name: tuple(each) for name, each in columns.items()}, variables)
+    nulls = nullability(program, registry)
+    types = Types({name: tuple(each) for name, each in columns.items()}, variables, nulls)
     problems: list[Diagnostic] = []
     declared = {relation.name for relation in program.relations if relation.declared}
     for rule, of in zip(program.rules, variables, strict=True):
@@ -80,6 +85,7 @@ def inferred(
     problems += head_problems(program, types.columns, variables, declared, registry)
     for query in program.queries:
         problems += query_problems(query, types.columns)
+    problems += null_problems(program, nulls.columns, registry)
     return types, problems
 
 
@@ -145,5 +151,5 @@ def _variables(rule: Rule, columns: Mapping[str, list[Type | None]], registry: R
                     types[arg.name] = wider(before, column) or before
     for goal in rule.body:
         if isinstance(goal, Assign):
-            types[goal.variable.name] = term_type(goal.term, types, registry)
+            types[goal.variable.name] = term_type(goal.term, types, registry) or types.get(goal.variable.name)
     return types

@@ -106,7 +106,7 @@ def _mixed(name: str, left: Type, right: Type) -> str | None:
 
 
 def _literal(constant: Constant, column: Type, relation: str, place: int) -> Iterator[Diagnostic]:
-    if flows(coerced(constant, column).type, column):
+    if constant.type is None or flows(coerced(constant, column).type, column):
         return
     if column is Type.TIMESTAMP and constant.type is Type.STRING:
         yield Diagnostic(

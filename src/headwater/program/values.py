@@ -36,13 +36,17 @@ def fold(term: Term, registry: Registry) -> Constant | ListTerm | None:
 
 
 def evaluate(term: Term, registry: Registry) -> Any:
-    """The Python value of a term; lists are tuples. Raises NoValueError, or whatever a function raises on bad types."""
+    """The Python value of a term; lists are tuples, null is None.
+
+    Raises NoValueError, or whatever a function raises on bad types.
+    """
     match term:
         case Constant(value):
             return value
         case ListTerm(items, tail):
             rest = () if tail is None else evaluate(tail, registry)
-            return (*(evaluate(item, registry) for item in items), *rest)
+            values = [evaluate(item, registry) for item in items]
+            return None if rest is None or None in values else (*values, *rest)
         case Binary(op, left, right):
             return _arithmetic(op, evaluate(left, registry), evaluate(right, registry))
         case Call(name, args):
@@ -59,6 +63,8 @@ def evaluate(term: Term, registry: Registry) -> Any:
 def literal(value: Any, span: Span | None = None) -> Constant | ListTerm:
     """A Python value as a term."""
     match value:
+        case None:
+            return Constant(None, None, span=span)
         case bool():
             return Constant(value, Type.BOOL, span=span)
         case int():
@@ -76,6 +82,8 @@ def literal(value: Any, span: Span | None = None) -> Constant | ListTerm:
 
 
 def _arithmetic(op: str, left: Any, right: Any) -> Any:
+    if left is None or right is None:
+        return None
     spans = isinstance(left, Duration), isinstance(right, Duration)
     left, right = (each.microseconds if isinstance(each, Duration) else each for each in (left, right))
     if isinstance(left, bool | str | tuple) or isinstance(right, bool | str | tuple):
@@ -90,6 +98,8 @@ def _arithmetic(op: str, left: Any, right: Any) -> Any:
 
 
 def _call(function: Function, values: tuple[Any, ...]) -> Any:
+    if None in values and not function.sees_nulls:
+        return None
     if function.scalar is not None:
         result = function.scalar(*values)
     elif function.arrays is not None:
@@ -99,6 +109,6 @@ def _call(function: Function, values: tuple[Any, ...]) -> Any:
         result = tuple(result) if isinstance(result, list) else result
     else:
         result = None
-    if result is None:
+    if result is None and not function.sees_nulls:
         raise NoValueError(function.name)
     return result

@@ -11,13 +11,12 @@ import numpy as np
 from headwater.core.types import Type
 from headwater.engine.batch import Batch
 from headwater.engine.columns import to_values
-from headwater.engine.expressions import Expressions
 from headwater.engine.selection import rows_with
 from headwater.engine.shard import Shard
 from headwater.engine.states import BASE
 from headwater.engine.store import Store
 from headwater.engine.strand import Runner
-from headwater.engine.values import SYMBOLIC, Codes, Symbols, decode
+from headwater.engine.values import SYMBOLIC, Codes, Symbols, decode, null_code
 from headwater.language.printer import print_goal, print_rule, print_term
 from headwater.language.tree import Assign, Atom, Constant, Negation, Variable
 from headwater.plan.model import Absent, FlatRule, Join, Let, Owned, Step, Test, Var
@@ -83,8 +82,14 @@ class Reader:
         symbols = self._shard.symbols
         codes = store.data[row].tolist()
         return tuple(
-            code if kind is Type.INT else symbols.values[code] if kind in SYMBOLIC else _value(code, kind, symbols)
-            for code, kind in zip(codes, store.table.types, strict=True)
+            None
+            if at in store.table.nullable and code == null_code(kind)
+            else code
+            if kind is Type.INT
+            else symbols.values[code]
+            if kind in SYMBOLIC
+            else _value(code, kind, symbols)
+            for at, (code, kind) in enumerate(zip(codes, store.table.types, strict=True))
         )
 
     def _parents(self, store: Store, row: int) -> Iterator[tuple[Store, int]]:
@@ -113,11 +118,12 @@ class Reader:
 
     def _argument(self, arg: Any, flat: FlatRule, batch: Batch) -> str:
         if isinstance(arg, Variable) and arg.name in batch.columns:
-            return _shown(self._value(batch, arg.name, flat.types[arg.name]))
+            return _shown(self._decoded(batch, arg.name, flat, 1)[0])
         return print_term(arg)
 
-    def _value(self, batch: Batch, name: str, kind: Type) -> Any:
-        return decode(batch.columns[name][:1], kind, self._shard.symbols)[0]
+    def _decoded(self, batch: Batch, name: str, flat: FlatRule, most: int) -> list[Any]:
+        codes, symbols = batch.columns[name][:most], self._shard.symbols
+        return decode(codes, flat.types[name], symbols, nullable=name in flat.nullable)
 
     def _bindings(self, flat: FlatRule, store: Store, row: int) -> Batch:
         """The variables of a rule under the derivation that a row's witness names."""
@@ -129,10 +135,11 @@ class Reader:
             for column, arg in enumerate(atom.args):
                 if isinstance(arg, Variable):
                     batch.columns[arg.name] = parent.data[used : used + 1, column].astype(np.int64)
-        expressions = Expressions(flat.types, self._shard.symbols)
+        expressions = self._shard.context.expressions(flat)
         for goal in flat.body:
             if isinstance(goal, Assign):
-                value = expressions.cast(expressions.value(goal.term, batch), flat.types[goal.variable.name])
+                kind = flat.types[goal.variable.name]
+                value = expressions.cast(expressions.value(goal.term, batch, kind), kind)
                 batch.columns[goal.variable.name] = value.codes
         return batch
 
@@ -175,9 +182,10 @@ class Reader:
             same &= column == wanted
         if same.any():
             return Attempt(text, None, [])
-        kinds = self._shard.stores[runner.rule.table].table.types
+        table = self._shard.stores[runner.rule.table].table
         shown = [
-            to_values(column[:_NEAREST], kind, self._shard.symbols) for column, kind in zip(columns, kinds, strict=True)
+            to_values(column[:_NEAREST], kind, self._shard.symbols, nullable=at in table.nullable)
+            for at, (column, kind) in enumerate(zip(columns, table.types, strict=True))
         ]
         rows = [_atom(runner.rule.table, row) for row in zip(*shown, strict=True)]
         return Attempt(text, f"its head: it derives {', '.join(dict.fromkeys(rows))}", [])
@@ -200,7 +208,7 @@ class Reader:
 
     def _nearest(self, batch: Batch, flat: FlatRule) -> Iterator[dict[str, Any]]:
         names = [name for name in batch.columns if "'" not in name]
-        columns = [decode(batch.columns[name][:_NEAREST], flat.types[name], self._shard.symbols) for name in names]
+        columns = [self._decoded(batch, name, flat, _NEAREST) for name in names]
         for at in range(min(_NEAREST, batch.size) if names else 0):
             yield {name: column[at] for name, column in zip(names, columns, strict=True)}
 
@@ -242,7 +250,7 @@ class WhyNot:
 
 
 def _value(code: int, kind: Type, symbols: Symbols) -> Any:
-    return to_values(np.array([code], dtype=np.int64), kind, symbols)[0]
+    return to_values(np.array([code], dtype=np.int64), kind, symbols, nullable=False)[0]
 
 
 def _binding(one: dict[str, Any]) -> str:
@@ -254,6 +262,8 @@ def _atom(relation: str, values: tuple[Any, ...]) -> str:
 
 
 def _shown(value: Any) -> str:
+    if value is None:
+        return "null"
     if isinstance(value, tuple):
         return f"[{', '.join(map(_shown, value))}]"
     if isinstance(value, bool):

@@ -101,6 +101,8 @@ def _selections(
     if any(negated for rule in recursive for atom, negated in body_atoms(rule) if atom.relation == relation.name):
         return ()
     selections = tuple(dict.fromkeys(use.selection for use in uses))
+    if any(relation.columns[selection.value].nullable for selection in selections):
+        return ()  # what is built on a better value need not be better: it may be null all the same
     strictly = bool(joining) or relation.time is not None
     ends = {relation.name: path_ends(relation, own, relations)}
     for rule in recursive:

@@ -139,8 +139,8 @@ def _value(term: Binary | Call) -> Term:
         raise _Impossible from None
     except (TypeError, ValueError, ArithmeticError, AttributeError):
         return term
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return term
+    if value is None or (isinstance(value, int) and not -(2**63) <= value < 2**63):
+        return term  # a null keeps the type that its term has
     return literal(value, term.span)
 
 
@@ -149,6 +149,8 @@ def _compared(op: str, left: Term, right: Term) -> bool | None:
     if not (isinstance(left, Constant) and isinstance(right, Constant)):
         return None
     one, other = left.value, right.value
+    if one is None or other is None:
+        return op in ("=", "!=") and (one is other) is (op == "=")
     if isinstance(one, Duration) or isinstance(other, Duration) or isinstance(one, str) != isinstance(other, str):
         return None
     match op:
@@ -198,10 +200,12 @@ def _bindings(rule: Rule, relations: Relations) -> dict[str, tuple[Goal, Constan
     return {name: found for name, found in fixed.items() if name not in stay}
 
 
-def _fits(value: Type, place: Type | None) -> bool:
+def _fits(value: Type | None, place: Type | None) -> bool:
     """Floats stay in their goal: whether 0.0 and -0.0 are one value is a question for `=`, not for a lookup."""
     if value is Type.FLOAT:
         return False
+    if value is None:
+        return True
     return place is None or place is value or (value is Type.STRING and place is Type.ADDRESS)
 
 
