@@ -41,7 +41,7 @@ KINDS = ("decomposed", "exchange", "single")
 
 class Place(Enum):
     EVERYWHERE = "on every shard"
-    FIRST = "on shard 0"
+    FIRST = "on one shard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +152,6 @@ def _decomposed(program: CompiledProgram, model: Program, known: Known | None, r
 
 def _exchange(program: CompiledProgram, model: Program, known: Known | None, reason: str) -> Scheme | str:
     local = rewrite(model, rules=NETWORK_RULES)
-    stray = next((one for one in local.relations if one.key is not None and location_of(one) not in one.key), None)
-    if stray is not None:
-        return f"`{stray.name}` does not live by its key"
     problem = obstacle(local)
     if problem is not None:
         return problem

@@ -15,7 +15,7 @@ from dataclasses import replace
 from headwater.core.types import Type
 from headwater.language.tree import Atom, Constant, Goal, Negation, Variable, Wildcard
 from headwater.plan.model import Shipment, Source, Table, Var, literal
-from headwater.plan.tables import Draft, Drafts, aggregate_positions
+from headwater.plan.tables import Draft, Drafts
 from headwater.program.model import Program, Relation
 from headwater.program.strata import Mode, strata
 from headwater.rewrite.localise import location_of
@@ -24,21 +24,17 @@ from headwater.rewrite.localise import location_of
 def obstacle(program: Program) -> str | None:
     """Why shards cannot evaluate a localised program together; None: they can.
 
-    Sums inside a recursion need all shards to agree on every value before it is used; an aggregate that lives by its
-    own value would move whenever it changes; a rule that only negates meets nowhere. Such programs run on one shard.
+    Sums inside a recursion need all shards to agree on every value before it is used; a rule that only negates meets
+    nowhere. Such programs run on one shard.
     """
     for stratum in strata(program):
         if stratum.mode is Mode.STAGED:
             return f"`{stratum.relations[0]}` is a sum inside its own recursion"
     relations = {relation.name: relation for relation in program.relations}
     for rule in program.rules:
-        name = rule.head.relation
-        column = location_of(relations[name])
-        if any(column == at for at in aggregate_positions(rule)):
-            return f"`{name}` would live by the value that it aggregates"
         fixed = [goal for goal in rule.body if isinstance(goal, Atom) and not relations[goal.relation].replicated]
         if not fixed and any(isinstance(goal, Negation) for goal in rule.body):
-            return f"a rule for `{name}` only negates, and so meets nowhere"
+            return f"a rule for `{rule.head.relation}` only negates, and so meets nowhere"
     return None
 
 

@@ -59,6 +59,7 @@ class Relation:
     time: int | None = None  # position (0) of the time, for streams and relations derived with their time
     selections: tuple[Selection, ...] = ()  # if any, a row is kept only while best for at least one of them
     replicated: bool = False  # every shard holds all rows, whatever the location says
+    gathered: bool = False  # one shard holds all rows: no column can tell where they live
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     @property

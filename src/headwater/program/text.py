@@ -51,4 +51,6 @@ def _marks(relation: Relation) -> list[str]:
         marks.append(f"% {relation.name} keeps the {selection.best} of {relation.columns[selection.value].name}{per}")
     if relation.replicated:
         marks.append(f"% {relation.name} is held by every shard")
+    if relation.gathered:
+        marks.append(f"% {relation.name} is held by one shard")
     return marks

@@ -4,14 +4,17 @@ A relation lives where its location column says: the `@` column, else its first 
 local when all its goals have the same location; a rule that is not is rewritten with
 
 - copies: `link_at_z(S, @Z, C) :- link(@S, Z, C).` holds the rows of `link` at another of their columns (002's
-  `linkD`); one copy serves all rules;
+  `linkD`); one copy serves all rules, except that a copy inside a recursion which keeps the best of something may hold
+  rows that were best for a while: it serves that recursion only;
 - parts: where no one location reaches all goals, those that meet are joined first and their result is sent on to the
   next location (002's `hS`, `hD`);
 - replicas: goals that share no variable with any other cannot meet anywhere: the cheaper side is held by
   every shard (`Relation.replicated`).
 
 The bindings of an aggregate head are brought together at a column of the group (or, without one, at the constant 0)
-before they are aggregated. Negated goals come last, at a location where all their variables are known.
+before they are aggregated. A head that only keeps the best of its bindings' values needs no such thing: each shard
+ships the best that it finds, and the best of these is kept where the head lives. Negated goals come last, at a
+location where all their variables are known.
 
 Guarantees: every relation of the program keeps its rows; every body is local; a program without a query gets one
 for each of its derived relations, because its outputs do not change either. In a link-restricted rule
@@ -28,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import TypeAlias
 
 from headwater.core.types import Type
@@ -48,6 +52,7 @@ from headwater.language.tree import (
 )
 from headwater.program.aggregates import aggregate_columns
 from headwater.program.model import Column, Program, Relation
+from headwater.program.strata import strata
 from headwater.program.terms import body_atoms, goal_names, names
 from headwater.program.types import inferred
 
@@ -66,7 +71,9 @@ def localise(program: Program) -> Program:
 
 
 def location_of(relation: Relation) -> int | None:
-    """The column that says where a row lives; None for a relation without a column to choose."""
+    """The column that says where a row lives; None for a relation that lives on one shard."""
+    if relation.gathered:
+        return None
     if relation.location is not None:
         return relation.location
     return next((at for at in range(relation.arity) if at != relation.time), None)
@@ -89,15 +96,17 @@ class _Localiser:
         self.program = program
         self.relations = {relation.name: relation for relation in program.relations}
         self.rules: list[Rule] = []
-        self.copies: dict[tuple[str, int | None], str] = {}  # (relation, column), without a column the replica
+        self.copies: dict[tuple[str, int | None, bool], str] = {}  # (relation, column or everywhere, passing): copy
         self.types: Mapping[str, Type | None] = {}  # of the variables of the rule at hand
         self.over_all = _ranging_over_all(program)
+        self.passing = _passing(program)
+        self.head = ""  # the relation of the rule at hand
         self.group_column = _group_columns(program, self.relations)
 
     def run(self) -> Program:
         found, _ = inferred(self.program, {})
         for rule, types in zip(self.program.rules, found.variables, strict=True):
-            self.types = types
+            self.types, self.head = types, rule.head.relation
             # Rules for copies and parts are added on the way, before the rule that reads them.
             local = self._local(rule)
             self.rules.append(local)
@@ -215,15 +224,16 @@ class _Localiser:
             return atom
         column = _column(atom, place)
         assert column is not None
-        return _marked_at(replace(atom, relation=self._copy(atom, column), link=False), column)
+        return marked_at(replace(atom, relation=self._copy(atom, column), link=False), column)
 
     def _replica(self, atom: Atom) -> Atom:
-        return _marked_at(replace(atom, relation=self._copy(atom, None), link=False), None)
+        return marked_at(replace(atom, relation=self._copy(atom, None), link=False), None)
 
     def _copy(self, atom: Atom, column: int | None) -> str:
         """The relation that holds the same rows at another column, or, without one, on every shard."""
         original = self.relations[atom.relation]
-        if (original.name, column) not in self.copies:
+        inside = (original.name, self.head) in self.passing
+        if (original.name, column, inside) not in self.copies:
             where = "everywhere" if column is None else f"at_{original.columns[column].name.lower()}"
             copy = Relation(
                 self._new_name(f"{original.name}_{where}"),
@@ -235,12 +245,12 @@ class _Localiser:
                 replicated=column is None,
             )
             self.relations[copy.name] = copy
-            self.copies[original.name, column] = copy.name
+            self.copies[original.name, column, inside] = copy.name
             args = _column_variables(original)
-            read = _marked_at(Atom(original.name, args, link=atom.link), original.location)
-            head = Head(copy.name, _marked_at(Atom(copy.name, args), column).args)
+            read = marked_at(Atom(original.name, args, link=atom.link), original.location)
+            head = Head(copy.name, marked_at(Atom(copy.name, args), column).args)
             self.rules.append(Rule(head, (read,)))
-        return self.copies[original.name, column]
+        return self.copies[original.name, column, inside]
 
     def _part(
         self, rule: Rule, goals: Sequence[Goal], rest: Goals, later: Iterable[Goal], place: Place
@@ -275,7 +285,7 @@ class _Localiser:
             for at, arg in enumerate(args)
         )
         self.relations[name] = Relation(name, columns, derived=True, location=len(time), time=0 if time else None)
-        atom = _marked_at(Atom(name, tuple(args)), len(time))
+        atom = marked_at(Atom(name, tuple(args)), len(time))
         self.rules.append(Rule(Head(name, atom.args), tuple(goals)))
         return atom
 
@@ -298,6 +308,17 @@ class _Localiser:
         return f"{wish}{number}"
 
 
+def _passing(program: Program) -> set[tuple[str, str]]:
+    """Pairs of relations of one recursion in which rows may be best for a while only."""
+    found: set[tuple[str, str]] = set()
+    selected = {relation.name for relation in program.relations if relation.selections}
+    for stratum in strata(program):
+        heads = [program.rules[number].head for number in stratum.rules]
+        if stratum.recursive and (selected & set(stratum.relations) or any(map(aggregate_columns, heads))):
+            found.update(product(stratum.relations, stratum.relations))
+    return found
+
+
 def _ranging_over_all(program: Program) -> set[str]:
     """The aggregate relations for which it matters how often, and with what beside it, a value comes."""
     return {
@@ -317,14 +338,18 @@ def _names(goals: Iterable[Goal]) -> set[str]:
 
 
 def _group_columns(program: Program, relations: Mapping[str, Relation]) -> dict[str, int | None]:
-    """For each aggregate relation, the column where its groups come together: its location, if that is one."""
+    """For each relation that aggregates bindings, the column where its groups come together: its location, if that
+    is one."""
     taken: dict[str, set[int]] = {}
+    over_all = _ranging_over_all(program)
     for rule in program.rules:
         columns = aggregate_columns(rule.head)
         if columns:
             taken.setdefault(rule.head.relation, set()).update(columns)
     chosen: dict[str, int | None] = {}
     for name, aggregates in taken.items():
+        if name not in over_all and len(aggregates) == 1:
+            continue
         relation = relations[name]
         free = [at for at in range(relation.arity) if at not in aggregates and at != relation.time]
         location = location_of(relation)
@@ -361,7 +386,7 @@ def _unmarked(arg: Place) -> Place:
     return replace(arg, location=False) if arg.location else arg
 
 
-def _marked_at(atom: Atom, column: int | None) -> Atom:
+def marked_at(atom: Atom, column: int | None) -> Atom:
     """The atom with `@` at one column alone."""
     return replace(
         atom,

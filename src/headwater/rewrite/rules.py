@@ -18,6 +18,7 @@ from headwater.program.text import print_program
 from headwater.rewrite.aggregate_selection import aggregate_selection
 from headwater.rewrite.constant_folding import constant_folding
 from headwater.rewrite.localise import localise
+from headwater.rewrite.relocate import relocate
 from headwater.rewrite.stage_limit import stage_limit
 from headwater.rewrite.unfold_views import unfold_views
 from headwater.rewrite.unneeded_rules import unneeded_rules
@@ -33,6 +34,7 @@ RULES: tuple[RewriteRule, ...] = (
 )
 
 NETWORK_RULES: tuple[RewriteRule, ...] = (
+    relocate,  # first: what is moved is localised where it lives
     localise,  # after all others: its copies would look like trivial views, and its parts hide direct recursion
 )
 
