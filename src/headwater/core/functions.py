@@ -7,7 +7,7 @@ with the prefix `f_`, as in NDlog; `lookup` takes either spelling.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
@@ -135,6 +135,11 @@ def register(name: str, params: tuple[Type | str, ...], result: Type | str) -> C
         return body
 
     return accept
+
+
+def adopt(named: Iterable[tuple[str, Function]]) -> None:
+    """Register functions as another process had them registered."""
+    _user.update(named)
 
 
 def unregister(name: str) -> None:

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.core.errors import DataError, UnknownRelation
@@ -81,26 +82,31 @@ class Scheme:
         table = self.table(relation)
         taken = take_in(Header(relation, table.columns, True), rows)
         named = pa.table(taken.columns, names=list(table.columns)) if table.columns else rows
-        home = self.homes[relation]
-        if home is Place.EVERYWHERE:
+        owner = self.owners(relation, named, shards)
+        if owner is None:
             return [(number, named) for number in range(shards)]
+        counts = np.bincount(owner, minlength=shards)
+        ends = np.cumsum(counts)
+        ordered = named.take(pa.array(np.argsort(owner, kind="stable")))
+        return [
+            (number, ordered.slice(int(end - count), int(count)))
+            for number, (count, end) in enumerate(zip(counts, ends, strict=True))
+            if count
+        ]
+
+    def owners(self, relation: str, rows: pa.Table, shards: int) -> npt.NDArray[np.int64] | None:
+        """The shard that gets each of these base rows, whose columns are the relation's; None: all shards get all."""
+        home = self.homes[relation]
+        if home is Place.EVERYWHERE and shards > 1:
+            return None
         if isinstance(home, Place) or shards == 1:
-            return [(0, named)]
-        symbols = Symbols()
-        codes, problems = column_codes(named.column(home.column), table.types[home.column], symbols)
+            return np.zeros(rows.num_rows, dtype=np.int64)
+        table, symbols = self.table(relation), Symbols()
+        codes, problems = column_codes(rows.column(home.column), table.types[home.column], symbols)
         if problems:
             at, reason = problems[0]
             raise DataError(f"error[HW801]: {relation}, row {at + 1}: column `{table.columns[home.column]}`: {reason}")
-        owner = Owners(symbols, shards).of(codes, table.types[home.column])
-        order = np.argsort(owner, kind="stable")
-        ends = np.cumsum(np.bincount(owner, minlength=shards))
-        sorted_rows = named.take(pa.array(order))
-        starts = ends - np.bincount(owner, minlength=shards)
-        return [
-            (number, sorted_rows.slice(int(start), int(end - start)))
-            for number, (start, end) in enumerate(zip(starts, ends, strict=True))
-            if end > start
-        ]
+        return Owners(symbols, shards).of(codes, table.types[home.column])
 
     def tells(self, relation: str, number: int) -> bool:
         """Whether a shard tells its rows of a relation: one that all hold is told by the first."""

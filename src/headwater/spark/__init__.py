@@ -1,0 +1,37 @@
+"""Headwater on Spark: recursive views over DataFrames, computed once or maintained as streams change.
+
+    from headwater import spark as hws
+
+    views = hws.evaluate(program, {"link": links})
+
+The public names are imported when they are first asked for, so that the parts that need no Spark (they run in Python
+workers, and read checkpoints) can be imported without it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headwater.spark.evaluate import evaluate
+
+__all__ = ["evaluate"]
+
+_HOMES = {"evaluate": "headwater.spark.evaluate"}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'headwater.spark' has no attribute {name!r}")
+    if find_spec("pyspark") is None:
+        raise ImportError(f"headwater.spark.{name} needs PySpark; install it with: pip install 'headwater[spark]'")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

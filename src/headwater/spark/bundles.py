@@ -1,0 +1,274 @@
+"""Base rows on their way to the shards, as bundles: Arrow tables in one binary column, beside the shard that gets them.
+
+The task that reads an input sifts its rows (what does not fit is set aside with its reason), and sends each row to the
+shard that holds it. The shard puts the bundles into their order and takes the net effect: of several changes of one row
+the last one counts. Order is that of the task's rows, tasks by number; `sequence` comes before (the files of a folder
+in the order of their arrival), and a column `_order` before everything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.core.types import Type
+from headwater.engine.columns import column_codes
+from headwater.engine.fitting import MOMENTS, shown
+from headwater.engine.values import Symbols
+from headwater.exchange.scheme import Scheme
+from headwater.files.feed import net
+from headwater.files.rows import CHANGE_TYPES
+from headwater.spark.contract import ORDER, Input
+
+SCHEMA = pa.schema(
+    [
+        pa.field("shard", pa.int32()),
+        pa.field("relation", pa.string()),
+        pa.field("sequence", pa.string()),
+        pa.field("place", pa.int64()),
+        pa.field("payload", pa.binary()),
+    ]
+)
+DDL = "shard int, relation string, sequence string, place bigint, payload binary"
+EVERYWHERE = -1
+_INSERT = "_insert"
+_REJECTED = ""  # the relation that rows set aside are bundled under
+_ROWS = 1 << 17
+_REJECTED_SCHEMA = pa.schema([("relation", pa.string()), ("reason", pa.string()), ("row", pa.string())])
+
+
+def bundle(
+    batches: Iterable[pa.RecordBatch], given: Input, scheme: Scheme, shards: int, task: int
+) -> Iterator[pa.RecordBatch]:
+    """The rows that one task reads of one input, on their way."""
+    seat = _Seat(task)
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(one.num_rows for one in waiting) >= _ROWS:
+            yield from _bundled(pa.Table.from_batches(waiting), given, scheme, shards, seat)
+            waiting = []
+    if waiting:
+        yield from _bundled(pa.Table.from_batches(waiting), given, scheme, shards, seat)
+
+
+@dataclass(slots=True)
+class _Seat:
+    """Numbers the bundles of one task."""
+
+    task: int
+    count: int = 0
+
+    def next(self) -> int:
+        self.count += 1
+        return (self.task << 32) + self.count
+
+
+def _bundled(rows: pa.Table, given: Input, scheme: Scheme, shards: int, seat: _Seat) -> Iterator[pa.RecordBatch]:
+    sifted, rejected = sift(rows, given)
+    yield from spread(sifted, given.relation, scheme, shards, seat.next())
+    if rejected:
+        yield _row(0, _REJECTED, "", seat.next(), _rejected_table(rejected))
+
+
+def spread(
+    rows: pa.Table, relation: str, scheme: Scheme, shards: int, place: int, sequence: str = ""
+) -> Iterator[pa.RecordBatch]:
+    """One bundle per shard that gets any of these rows; what all get is sent once, for everyone."""
+    if not rows.num_rows:
+        return
+    table = scheme.table(relation)
+    owners = scheme.owners(relation, rows.select(range(len(table.columns))), shards)
+    if owners is None:
+        yield _row(EVERYWHERE, relation, sequence, place, rows)
+        return
+    order = np.argsort(owners, kind="stable")
+    counts = np.bincount(owners, minlength=shards)
+    ordered = rows if (counts > 0).sum() == 1 else rows.take(pa.array(order))
+    start = 0
+    for shard, count in enumerate(counts.tolist()):
+        if count:
+            yield _row(shard, relation, sequence, place, ordered.slice(start, count))
+        start += count
+
+
+def _row(shard: int, relation: str, sequence: str, place: int, rows: pa.Table) -> pa.RecordBatch:
+    values = [[shard], [relation], [sequence], [place], [pack(rows)]]
+    arrays = [pa.array(value, type=field.type) for value, field in zip(values, SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def pack(rows: pa.Table) -> bytes:
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, rows.schema) as writer:
+        writer.write_table(rows.combine_chunks())
+    return bytes(out.getvalue())
+
+
+def unpack(payload: Any) -> pa.Table:
+    with pa.ipc.open_stream(payload.as_buffer() if isinstance(payload, pa.Scalar) else payload) as reader:
+        return reader.read_all()
+
+
+# Sifting
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A row that was set aside, as text, and why."""
+
+    relation: str
+    reason: str
+    row: str
+
+
+def sift(rows: pa.Table, given: Input) -> tuple[pa.Table, list[Rejection]]:
+    """The rows that fit: the relation's columns, then which way each goes and its order; and those that do not."""
+    columns = [rows.column(place) for place in given.places]
+    reasons: dict[int, str] = {}
+    if given.corrupt is not None:
+        broken = np.flatnonzero(rows.column(given.corrupt).is_valid().to_numpy())
+        reasons.update(dict.fromkeys(broken.tolist(), "it cannot be parsed"))
+    extra: list[tuple[str, Any]] = []
+    if given.change is not None:
+        inserts, strange = _directions(rows.column(given.change))
+        extra.append((_INSERT, inserts))
+        for at, reason in strange.items():
+            reasons.setdefault(at, reason)
+    if given.order is not None:
+        extra.append((ORDER, rows.column(given.order)))
+    for name, kind, column in zip(given.names, given.types, columns, strict=True):
+        if not _surely_fits(column, kind):
+            for at, reason in column_codes(column, kind, Symbols())[1]:
+                reasons.setdefault(at, f"column `{name}`: {reason}")
+    whole = pa.table(
+        [*columns, *(column for _, column in extra)] or [pa.nulls(rows.num_rows)],
+        names=[*given.names, *(name for name, _ in extra)] or [""],
+    )
+    if not reasons:
+        return whole, []
+    keep = np.ones(rows.num_rows, dtype=np.bool_)
+    keep[list(reasons)] = False
+    rejected = [_rejection(rows, given, at, reason) for at, reason in sorted(reasons.items())]
+    return whole.filter(pa.array(keep)), rejected
+
+
+def _rejection(rows: pa.Table, given: Input, at: int, reason: str) -> Rejection:
+    if given.corrupt is not None and rows.column(given.corrupt)[at].is_valid:
+        return Rejection(given.relation, reason, str(rows.column(given.corrupt)[at]))
+    row = {name: rows.column(place)[at].as_py() for name, place in zip(given.names, given.places, strict=True)}
+    if given.change is not None:
+        row["_change_type"] = rows.column(given.change)[at].as_py()
+    return Rejection(given.relation, reason, json.dumps(row, default=str, ensure_ascii=False))
+
+
+def _directions(column: pa.ChunkedArray) -> tuple[Any, dict[int, str]]:
+    words = column.cast(pa.string()).combine_chunks().dictionary_encode()
+    known = [CHANGE_TYPES.get(word) for word in words.dictionary.to_pylist()]
+    inserts = pc.take(pa.array(known, type=pa.bool_()), words.indices)
+    if not inserts.null_count:
+        return inserts, {}
+    strange = np.flatnonzero(inserts.is_null().to_numpy(zero_copy_only=False)).tolist()
+    choices = ", ".join(CHANGE_TYPES)
+    return inserts, {at: f"`_change_type` is {shown(column[at].as_py())}, not one of {choices}" for at in strange}
+
+
+def _surely_fits(column: pa.ChunkedArray, kind: Type) -> bool:
+    """Whether every value fits for sure, without a look at each."""
+    if column.null_count:
+        return False
+    given = column.type
+    match kind:
+        case Type.INT:
+            return pa.types.is_signed_integer(given)
+        case Type.FLOAT:
+            return pa.types.is_floating(given)
+        case Type.STRING | Type.ADDRESS:
+            return pa.types.is_string(given)
+        case Type.BOOL:
+            return pa.types.is_boolean(given)
+        case Type.TIMESTAMP:
+            if not pa.types.is_timestamp(given) or not len(column):
+                return False
+            extremes = pc.min_max(column.cast(pa.timestamp("us", given.tz)).cast(pa.int64()))
+            return extremes["min"].as_py() in MOMENTS and extremes["max"].as_py() in MOMENTS
+        case _:
+            return False
+
+
+# At the shard
+
+
+@dataclass(slots=True)
+class Arrived:
+    """What reached one shard: per relation the rows to insert and to delete, keys to clear, and what was set aside."""
+
+    inserts: dict[str, pa.Table] = field(default_factory=dict)
+    deletes: dict[str, pa.Table] = field(default_factory=dict)
+    cleared: dict[str, set[tuple[Any, ...]]] = field(default_factory=dict)
+    rejected: list[Rejection] = field(default_factory=list)
+    rows: int = 0
+
+
+def arrive(batches: Iterable[pa.RecordBatch], scheme: Scheme) -> Arrived:
+    """The net effect of all bundles that came."""
+    bundles: dict[str, list[tuple[str, int, pa.Table]]] = {}
+    arrived = Arrived()
+    for batch in batches:
+        columns = [batch.column(name) for name in ("relation", "sequence", "place", "payload")]
+        for relation, sequence, place, payload in zip(*columns, strict=True):
+            rows = unpack(payload)
+            if relation.as_py() == _REJECTED:
+                arrived.rejected += [Rejection(**row) for row in rows.to_pylist()]
+            else:
+                bundles.setdefault(relation.as_py(), []).append((sequence.as_py(), place.as_py(), rows))
+    for relation, parts in bundles.items():
+        parts.sort(key=lambda one: one[:2])
+        rows = pa.concat_tables([part for _, _, part in parts], promote_options="permissive")
+        arrived.rows += rows.num_rows
+        _settle(arrived, relation, rows, scheme.keys.get(relation))
+    arrived.rejected.sort(key=lambda one: (one.relation, one.reason, one.row))
+    return arrived
+
+
+def _settle(arrived: Arrived, relation: str, rows: pa.Table, key: tuple[int, ...] | None) -> None:
+    if ORDER in rows.column_names:
+        order = pc.sort_indices(
+            rows.append_column("#", pa.array(range(rows.num_rows))), [(ORDER, "ascending"), ("#", "ascending")]
+        )
+        rows = rows.take(order).drop_columns([ORDER])
+    if _INSERT not in rows.column_names:
+        arrived.inserts[relation] = rows
+        return
+    inserts = rows.column(_INSERT).to_numpy()
+    rows = rows.drop_columns([_INSERT])
+    if inserts.all():
+        arrived.inserts[relation] = rows
+        return
+    found = net(_tuples(rows), inserts.tolist(), key)
+    for places, side in ((found.inserts, arrived.inserts), (found.deletes, arrived.deletes)):
+        if places:
+            side[relation] = rows.take(pa.array(sorted(places)))
+    if found.cleared:
+        arrived.cleared[relation] = found.cleared
+
+
+def _tuples(rows: pa.Table) -> list[tuple[Any, ...]]:
+    if not rows.num_columns:
+        return [()] * rows.num_rows
+    return [tuple(map(_frozen, row)) for row in zip(*(column.to_pylist() for column in rows.columns), strict=True)]
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _rejected_table(rejected: list[Rejection]) -> pa.Table:
+    rows = [{"relation": one.relation, "reason": one.reason, "row": one.row} for one in rejected]
+    return pa.Table.from_pylist(rows, schema=_REJECTED_SCHEMA)

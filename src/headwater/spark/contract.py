@@ -1,0 +1,181 @@
+"""What goes in and what comes out: a program over inputs whose schemas are known.
+
+Made once, on the driver, from the schemas alone; everything after it (workers, files, sinks) relies on it. A value:
+it is pickled to the workers. Inputs that do not fit are refused here, before any job runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from headwater.core.errors import DataError, UnknownRelation
+from headwater.core.functions import USER_FUNCTIONS, Function
+from headwater.core.types import Type
+from headwater.files.header import HeaderError, Match, match
+from headwater.files.rows import CHANGE_TYPE, Expected
+from headwater.pipeline import CompiledProgram
+from headwater.program.items import ListOf, Shape, infer_items
+from headwater.program.model import Program, Relation
+from headwater.program.nearest import nearest
+from headwater.program.types import infer
+from headwater.spark.types import arrow_type, hint_for, shape_of, type_of, without_zone
+
+ORDER = "_order"
+CORRUPT = "_corrupt_record"
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One base relation as it comes in: where its columns stand in the DataFrame, and beside them what else it says."""
+
+    relation: str
+    names: tuple[str, ...]
+    types: tuple[Type, ...]
+    shapes: tuple[Shape, ...]
+    places: tuple[int, ...]
+    change: int | None = None  # the place of `_change_type`
+    order: int | None = None  # the place of `_order`: of two changes of one row the later wins
+    corrupt: int | None = None  # the place of `_corrupt_record`: what Spark could not parse
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One queried relation as it goes out."""
+
+    name: str
+    schema: pa.Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    program: CompiledProgram
+    inputs: tuple[Input, ...]
+    views: tuple[View, ...]
+    functions: tuple[tuple[str, Function], ...]  # the user's own, which workers have to be told
+
+    @property
+    def known(self) -> dict[str, tuple[Type | None, ...]]:
+        """The types of the base relations, as the engine asks for them."""
+        return {one.relation: one.types for one in self.inputs}
+
+    def view(self, name: str) -> View:
+        for one in self.views:
+            if one.name == name:
+                return one
+        listed = ", ".join(one.name for one in self.views)
+        close = nearest(name, [one.name for one in self.views])
+        meant = f"; did you mean `{close}`?" if close else ""
+        raise UnknownRelation(f"there is no view `{name}`{meant} (the program's views: {listed})")
+
+
+def agree(program: CompiledProgram, schemas: Mapping[str, Any], *, changes: bool = False) -> Contract:
+    """The contract of a program with DataFrames of these Spark schemas; `changes`: they may carry `_change_type`."""
+    model = program.maintained
+    inputs = tuple(_input(model, program, name, schema, changes=changes) for name, schema in schemas.items())
+    zoned = not without_zone(schemas.values())
+    return settled(program, inputs, zoned=zoned)
+
+
+def settled(program: CompiledProgram, inputs: tuple[Input, ...], *, zoned: bool = True) -> Contract:
+    """The contract of a program with inputs that are known to fit."""
+    model = program.maintained
+    types = infer(model, {one.relation: one.types for one in inputs})
+    shapes = infer_items(model, types, {one.relation: one.shapes for one in inputs})
+    called = {one.relation: one.names for one in inputs}
+    views = []
+    for name in program.outputs:
+        names = called.get(name) or tuple(column.name for column in model.relation(name).columns)
+        kinds = (kind or Type.STRING for kind in types.columns[name])  # None: it can have no rows
+        fields = [
+            pa.field(column, arrow_type(kind, shape, zoned=zoned))
+            for column, kind, shape in zip(names, kinds, shapes[name], strict=True)
+        ]
+        views.append(View(name, pa.schema(fields)))
+    return Contract(program, inputs, tuple(views), tuple(USER_FUNCTIONS.items()))
+
+
+def _input(model: Program, program: CompiledProgram, name: str, schema: Any, *, changes: bool) -> Input:
+    relation = base_relation(model, program, name)
+    given = [field.name for field in schema.fields]
+    declared = tuple(column.name for column in relation.columns)
+    extra = tuple(field for field in (ORDER, CORRUPT) if changes and field in given and field not in declared)
+    expected = Expected(name, declared, tuple(column.type for column in relation.columns), relation.declared)
+    try:
+        found = _matched([field for field in given if field not in extra], expected, changes=changes)
+    except HeaderError as problem:
+        raise DataError(f"error[HW801]: the DataFrame given for `{name}`: {problem}") from None
+    kept = [place for place, field in enumerate(given) if field not in extra]
+    places = tuple(kept[place] for place in found.places)
+    shapes = tuple(_shape(relation, at, schema.fields[place]) for at, place in enumerate(places))
+    return Input(
+        name,
+        declared if relation.declared or found.by_name else tuple(given[place] for place in places),
+        tuple(_type(relation, at, schema.fields[place], shapes[at]) for at, place in enumerate(places)),
+        shapes,
+        places,
+        None if found.change is None else kept[found.change],
+        given.index(ORDER) if ORDER in extra else None,
+        given.index(CORRUPT) if CORRUPT in extra else None,
+    )
+
+
+def base_relation(model: Program, program: CompiledProgram, name: str) -> Relation:
+    try:
+        relation = model.relation(name)
+    except KeyError:
+        close = nearest(name, [one.name for one in model.relations if not one.derived])
+        raise UnknownRelation(
+            f"there is no relation `{name}`" + (f"; did you mean `{close}`?" if close else "")
+        ) from None
+    if relation.derived:
+        raise DataError(f"`{name}` is derived by rules; give the base relations it follows from")
+    return relation
+
+
+def _matched(given: list[str], expected: Expected, *, changes: bool) -> Match:
+    if CHANGE_TYPE in given and not changes and CHANGE_TYPE not in expected.columns:
+        raise HeaderError(f"its column `{CHANGE_TYPE}` says that it holds changes; evaluate takes rows that are there")
+    return match(given, expected, feed=changes and CHANGE_TYPE in given)
+
+
+def _shape(relation: Relation, at: int, field: Any) -> Shape:
+    shape = shape_of(field.dataType)
+    if shape is None:
+        kind = field.dataType.simpleString()
+        raise DataError(
+            f"error[HW801]: column `{field.name}` of the DataFrame given for `{relation.name}` is of type {kind}, "
+            f"which no column of a relation can hold; {hint_for(field.dataType)}"
+        )
+    wanted = relation.columns[at].type
+    return wanted if isinstance(wanted, Type) and wanted is not Type.LIST else shape
+
+
+def _type(relation: Relation, at: int, field: Any, shape: Shape) -> Type:
+    found = type_of(shape_of(field.dataType))
+    wanted = relation.columns[at].type if relation.declared else None
+    assert found is not None
+    if wanted is None or wanted is found or _flows(found, wanted):
+        return found if wanted is None else wanted
+    raise DataError(
+        f"error[HW801]: column `{field.name}` of the DataFrame given for `{relation.name}` is of type "
+        f"{field.dataType.simpleString()}, but `{relation.columns[at].name}` is declared {wanted.value}; cast it"
+    )
+
+
+def _flows(found: Type, wanted: Type) -> bool:
+    text = {Type.STRING, Type.ADDRESS}
+    times = {Type.STRING, Type.INT}  # an ISO text, or microseconds
+    return (
+        (found is Type.INT and wanted in (Type.FLOAT, Type.DURATION))
+        or (found in text and wanted in text)
+        or (wanted is Type.TIMESTAMP and found in times)
+    )
+
+
+def list_shape(kind: Type) -> Shape:
+    """What a column of this type holds where no schema tells more."""
+    return ListOf(None) if kind is Type.LIST else kind

@@ -1,0 +1,100 @@
+"""A program over DataFrames, once: every view as a DataFrame.
+
+The tasks that read the inputs send each row to the shards that hold it, every shard computes its part of all views, and
+these come out as rows of one frame. Where shards must exchange rows meanwhile, they do so in one barrier stage (a gang)
+or in shuffles, a job per round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from headwater.core.errors import DataError
+from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.exchange.member import Member, Outcome
+from headwater.exchange.scheme import Scheme
+from headwater.pipeline import CompiledProgram
+from headwater.spark import rounds
+from headwater.spark.bundles import Arrived, arrive
+from headwater.spark.contract import Contract, agree
+from headwater.spark.jobs import described
+from headwater.spark.means import Means, choose_means
+from headwater.spark.routes import gathered, routed
+from headwater.spark.session import session_of
+from headwater.spark.wide import Wide
+from headwater.spark.worker import Run, alone, prepare
+
+
+def evaluate(
+    program: CompiledProgram,
+    inputs: Mapping[str, Any],
+    *,
+    shards: int | None = None,
+    exchange: str | None = None,
+    guard: Guard | int | None = DEFAULT_GUARD,
+) -> dict[str, Any]:
+    """Every queried view of a program over these DataFrames, by name.
+
+    `shards` is the number of parts to compute in, by default one per task slot. `exchange` says how shards that need
+    each other's rows get them: "gang" or "shuffle", by default a gang where Spark can run one. Then the exchange runs
+    at once; without one nothing runs before a view is used. Rows that do not fit (a null, say) are a DataError.
+    """
+    contract = agree(program, {name: frame.schema for name, frame in inputs.items()})
+    spark = session_of(inputs)
+    means = choose_means(spark, contract, shards, exchange)
+    bound = guard if isinstance(guard, Guard) else Guard(guard, guard)
+    with described(spark, f"headwater evaluate: {', '.join(program.outputs)} ({means.scheme.kind})"):
+        frames = [routed(inputs[one.relation], one, means.scheme, means.shards) for one in contract.inputs]
+        frame = _computed(spark, frames, contract, means, bound)
+    if len(contract.views) > 1:
+        frame = frame.localCheckpoint(eager=False)  # computed once, whichever view is used first
+    wide = Wide(contract.views)
+    return {view.name: wide.unpack(frame, at) for at, view in enumerate(contract.views)}
+
+
+def _computed(spark: Any, frames: list[Any], contract: Contract, means: Means, guard: Guard) -> Any:
+    wide = Wide(contract.views)
+    begin = _beginning(contract, means.scheme, means.shards, guard)
+    give = _giving(contract)
+    if means.exchange == "shuffle":
+        done = rounds.exchange(gathered(spark, frames, means.shards), begin, means.shards)
+        return rounds.outcomes(done, begin, means.shards, give, wide.schema)
+
+    def compute(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        shard = TaskContext.get().partitionId()
+        yield from give(shard, alone(begin(shard, list(batches))))
+
+    return gathered(spark, frames, means.shards).mapInArrow(compute, wide.schema)
+
+
+def _beginning(contract: Contract, scheme: Scheme, shards: int, guard: Guard) -> Callable[..., Run]:
+    def begin(shard: int, bundles: list[pa.RecordBatch]) -> Run:
+        prepare(contract.functions)
+        arrived = arrive(bundles, scheme)
+        _refuse_rejected(arrived)
+        return Member(scheme, shard, shards, guard).transaction(arrived.inserts, {}, first=True)
+
+    return begin
+
+
+def _giving(contract: Contract) -> Callable[[int, Outcome], Iterator[pa.RecordBatch]]:
+    def give(_: int, outcome: Outcome) -> Iterator[pa.RecordBatch]:
+        wide = Wide(contract.views)
+        for at, view in enumerate(contract.views):
+            yield from wide.pack(at, outcome.changes[view.name][0])
+
+    return give
+
+
+def _refuse_rejected(arrived: Arrived) -> None:
+    if arrived.rejected:
+        first = arrived.rejected[0]
+        raise DataError(
+            f"error[HW801]: {len(arrived.rejected)} row(s) do not fit; nothing was computed\n"
+            f"  {first.relation}: {first.reason}: {first.row}\n"
+            "  hint: mend the rows, or leave them out with where(...)"
+        )

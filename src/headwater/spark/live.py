@@ -1,0 +1,89 @@
+"""Transactions that are under way in this Python worker, between one Spark job and the next.
+
+A shuffle exchange runs every round as a job of its own, and Spark gives a shard to whichever worker is free. A worker
+keeps the transactions it has begun; asked for a later round than the one it stands at, it catches up with what the
+shard received meanwhile; if it never had the shard, it begins anew. A transaction is deterministic, so every way leads
+to the same answer. What is kept here is a cache: it may be lost at any time.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from headwater.exchange.member import Outcome
+from headwater.exchange.wire import Incoming, Outgoing, Parcel, Stir
+from headwater.spark.worker import Run
+
+_KEPT = 16
+
+
+@dataclass(slots=True)
+class _Live:
+    run: Run
+    round: int  # the rounds that were answered
+    outgoing: Outgoing | None
+    outcome: Outcome | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A round, from 1 on, of one shard's transaction; `stirs` says of each round before it how much moved in it."""
+
+    transaction: str
+    shard: int
+    round: int
+    stirs: Sequence[Stir]
+
+
+Answer = Outgoing | Outcome
+_live: OrderedDict[tuple[str, int], _Live] = OrderedDict()
+
+
+def answer(
+    asked: Asked, begin: Callable[[], Run | None], received: Mapping[int, list[tuple[int, Parcel]]]
+) -> Answer | None:
+    """What the shard sends in this round, or its outcome if it is done.
+
+    `received` holds the parcels of the rounds that came along. None: this worker does not know the transaction, and not
+    everything came along that is needed to begin it.
+    """
+    key = asked.transaction, asked.shard
+    live = _live.pop(key, None)
+    if live is None or live.round > asked.round:
+        run = begin()
+        if run is None:
+            return None
+        live = _Live(run, 0, None, None)
+    while live.round < asked.round:
+        if live.round and live.round not in received:
+            run = begin()
+            if run is None:
+                return None
+            live = _Live(run, 0, None, None)
+            continue
+        _advance(live, asked, received)
+    _live[key] = live
+    while len(_live) > _KEPT:
+        _, oldest = _live.popitem(last=False)
+        oldest.run.close()
+    return live.outgoing if live.outcome is None else live.outcome
+
+
+def _advance(live: _Live, asked: Asked, received: Mapping[int, list[tuple[int, Parcel]]]) -> None:
+    try:
+        if not live.round:
+            live.outgoing = next(live.run)
+        else:
+            incoming = Incoming(received[live.round], asked.stirs[live.round - 1])
+            live.outgoing = live.run.send(incoming)
+    except StopIteration as end:
+        live.outgoing, live.outcome = None, end.value
+    live.round += 1
+
+
+def forget(transaction: str) -> None:
+    """Close what this worker holds of a transaction."""
+    for key in [key for key in _live if key[0] == transaction]:
+        _live.pop(key).run.close()

@@ -1,0 +1,145 @@
+"""The exchange in shuffles: every round is a Spark job, and what shards send each other is shuffled to the next.
+
+Works wherever Spark does: it needs neither free slots for all shards at once nor sockets between executors. A round's
+parcels stay on the executors (local checkpoints); the driver learns only how much moved. Workers go on from where they
+stand, or begin again with what all rounds brought (see `live`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql import Observation
+from pyspark.sql import functions as sf
+
+from headwater.exchange.member import Outcome
+from headwater.exchange.wire import Outgoing, Parcel, Stir, read_outgoing, write_outgoing
+from headwater.spark import bundles
+from headwater.spark.live import Asked, answer
+from headwater.spark.worker import Run
+
+_SCHEMA = pa.schema([*bundles.SCHEMA, *(pa.field(name, pa.int32()) for name in ("round", "sender", "stir"))])
+_DDL = f"{bundles.DDL}, round int, sender int, stir int"
+_LOST, _DONE = -2, -1  # in place of a stir: the worker could not go on; the transaction is done
+_NOBODY = -1  # the receiver of what only the driver reads
+_LATEST = 4  # so many rounds are sent along for workers that stand a little behind
+
+
+class Begin(Protocol):
+    """Begins a shard's transaction with the bundles that were routed to it."""
+
+    def __call__(self, shard: int, bundles: list[pa.RecordBatch]) -> Run: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A transaction that all shards have brought to its end, each in some worker."""
+
+    transaction: str
+    stirs: tuple[Stir, ...]
+    history: Any  # a DataFrame: everything that every shard got
+
+    @property
+    def rounds(self) -> int:
+        return len(self.stirs)
+
+
+def exchange(routed: Any, begin: Begin, shards: int, say: Callable[[str], None] = lambda _: None) -> Finished:
+    """Run all rounds. `routed` is what every shard begins with, as bundles."""
+    transaction = secrets.token_hex(8)
+    zero = [sf.lit(0).alias(name) for name in ("round", "sender", "stir")]
+    start = routed.select("*", *zero).localCheckpoint()
+    frames = [start]
+    stirs: list[Stir] = []
+    while True:
+        number = len(stirs) + 1
+        say(f"round {number}")
+        step = _Step(transaction, number, tuple(stirs), max(0, number - _LATEST))
+        sent, stir = _round(frames[step.since :], step, begin, shards)
+        if stir == _LOST:
+            sent, stir = _round(frames, replace(step, since=0), begin, shards)
+        if stir == _DONE:
+            return Finished(transaction, tuple(stirs), _united(frames))
+        frames.append(sent)
+        stirs.append(Stir(stir))
+
+
+def outcomes(
+    finished: Finished, begin: Begin, shards: int, give: Callable[[int, Outcome], Iterator[pa.RecordBatch]], schema: Any
+) -> Any:
+    """What `give` makes of every shard's outcome, as a DataFrame."""
+    step = _Step(finished.transaction, finished.rounds + 1, finished.stirs, 0)
+
+    def collect(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        shard = TaskContext.get().partitionId()
+        found = _answer(batches, step, shard, begin)
+        assert isinstance(found, Outcome), "a finished transaction has its outcome"
+        yield from give(shard, found)
+
+    return finished.history.repartitionById(shards, sf.col("shard")).mapInArrow(collect, schema)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A round that is asked for. What shards got `since` an earlier one comes along; 0: all, with their bundles."""
+
+    transaction: str
+    number: int
+    stirs: tuple[Stir, ...]
+    since: int
+
+
+def _round(frames: list[Any], step: _Step, begin: Begin, shards: int) -> tuple[Any, int]:
+    """One round of all shards: what they send, and the most that moves (or that it cannot be done, or is done)."""
+
+    def go(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        shard = TaskContext.get().partitionId()
+        found = _answer(batches, step, shard, begin)
+        if found is None:
+            yield _row(_NOBODY, shard, step.number, _LOST)
+        elif isinstance(found, Outcome):
+            yield _row(_NOBODY, shard, step.number, _DONE)
+        else:
+            yield _row(_NOBODY, shard, step.number, int(found.busy))
+            for receiver, parcels in found.parcels.items():
+                payload = write_outgoing(Outgoing({receiver: parcels}, found.busy))
+                yield _row(receiver, shard, step.number, int(found.busy), payload.to_pybytes())
+
+    seen = Observation()
+    told = _united(frames).repartitionById(shards, sf.col("shard")).mapInArrow(go, _DDL)
+    sent = told.observe(seen, sf.min("stir").alias("least"), sf.max("stir").alias("most")).localCheckpoint()
+    found = seen.get
+    stir = found["least"] if found["least"] in (_LOST, _DONE) else found["most"]
+    return sent.where(sf.col("shard") != _NOBODY), int(stir)
+
+
+def _united(frames: list[Any]) -> Any:
+    return reduce(lambda one, other: one.unionAll(other), frames)
+
+
+def _row(shard: int, sender: int, number: int, stir: int, payload: bytes | None = None) -> pa.RecordBatch:
+    values = (shard, "", "", 0, payload, number, sender, stir)
+    arrays = [pa.array([value], type=field.type) for value, field in zip(values, _SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+
+
+def _answer(batches: Iterable[pa.RecordBatch], step: _Step, shard: int, begin: Begin) -> Outgoing | Outcome | None:
+    own: list[pa.RecordBatch] = []
+    received: dict[int, list[tuple[int, Parcel]]] = {number: [] for number in range(max(1, step.since), step.number)}
+    for batch in batches:
+        own.append(batch.filter(pc.equal(batch["round"], 0)))
+        parcels = batch.filter(pc.greater(batch["round"], 0))
+        for number, sender, payload in zip(parcels["round"], parcels["sender"], parcels["payload"], strict=True):
+            sent = read_outgoing(payload.as_buffer()).parcels[shard]
+            received[number.as_py()] += [(sender.as_py(), parcel) for parcel in sent]
+    for parts in received.values():
+        parts.sort(key=lambda one: one[0])
+    asked = Asked(step.transaction, shard, step.number, step.stirs)
+    return answer(asked, lambda: None if step.since else begin(shard, own), received)

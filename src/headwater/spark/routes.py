@@ -1,0 +1,34 @@
+"""Rows of DataFrames on their way to the shards: bundled by the tasks that read them, gathered a partition a shard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import functions as sf
+
+from headwater.exchange.scheme import Scheme
+from headwater.spark.bundles import DDL, EVERYWHERE, SCHEMA, bundle
+from headwater.spark.contract import Input
+
+
+def routed(frame: Any, given: Input, scheme: Scheme, shards: int) -> Any:
+    """A DataFrame's rows in bundles, each with its shard."""
+
+    def send(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return bundle(batches, given, scheme, shards, TaskContext.get().partitionId())
+
+    return frame.mapInArrow(send, DDL)
+
+
+def gathered(spark: Any, frames: list[Any], shards: int) -> Any:
+    """The bundles of all inputs, every shard's in a partition of its own, also where a shard gets none."""
+    frames = frames or [spark.createDataFrame([], DDL)]
+    every = reduce(lambda one, other: one.unionAll(other), frames)
+    to_all = sf.sequence(sf.lit(0), sf.lit(shards - 1))
+    receivers = sf.when(sf.col("shard") == EVERYWHERE, to_all).otherwise(sf.array("shard"))
+    others = [name for name in SCHEMA.names if name != "shard"]
+    return every.select(sf.explode(receivers).alias("shard"), *others).repartitionById(shards, sf.col("shard"))

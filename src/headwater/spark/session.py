@@ -1,0 +1,92 @@
+"""The Spark session: finding the one there is, starting a local one, and what it can do.
+
+Nothing here changes the settings of a session that somebody else made.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from headwater.core.errors import HeadwaterError
+
+RENAMING_FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+_NO_JAVA = (
+    "error[HW903]: Spark needs Java, and there is no {place}; install a Java runtime, version 17 or later "
+    "(for example the package openjdk-17-jre-headless), or set JAVA_HOME to one"
+)
+
+
+class SparkMissing(HeadwaterError):
+    """Spark cannot run here; the message says what to install."""
+
+
+def session_of(frames: Mapping[str, Any]) -> Any:
+    """The session that DataFrames belong to, or the active one where there are none."""
+    for frame in frames.values():
+        return frame.sparkSession
+    found = SparkSession.getActiveSession()
+    if found is None:
+        raise ValueError("there is no Spark session; give a DataFrame, or start a session first")
+    return found
+
+
+def is_connect(spark: Any) -> bool:
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def slots(spark: Any) -> int:
+    """How many tasks run at once: what Spark takes for its default parallelism."""
+    if not is_connect(spark):
+        return max(1, int(spark.sparkContext.defaultParallelism))
+    from pyspark.sql import functions as sf
+
+    parts = spark.range(0, 1 << 20).select(sf.spark_partition_id().alias("part")).distinct().count()
+    return max(1, int(parts))
+
+
+def has_dynamic_allocation(spark: Any) -> bool:
+    return str(spark.conf.get("spark.dynamicAllocation.enabled", "false")).lower() == "true"
+
+
+def local_session(name: str = "headwater", settings: Mapping[str, str] | None = None) -> Any:
+    """The session there is, or a local one with what makes Headwater quick on one machine."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    require_java()
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(name)
+    chosen = {
+        "spark.master": "local[*]",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
+        "spark.sql.streaming.checkpointFileManagerClass": RENAMING_FILES,
+        "spark.python.daemon.module": "headwater.spark.daemon",
+        "spark.driver.bindAddress": "127.0.0.1",
+        **(settings or {}),
+    }
+    for key, value in chosen.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def require_java() -> None:
+    """A clear word where there is no Java, instead of a stack trace from the launcher."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    if java is None:
+        raise SparkMissing(_NO_JAVA.format(place="`java` on the PATH and no JAVA_HOME"))
+    try:
+        subprocess.run([java, "-version"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        raise SparkMissing(_NO_JAVA.format(place=f"Java that runs at {java}")) from None

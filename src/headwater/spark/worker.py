@@ -1,0 +1,35 @@
+"""What a shard's task does with a transaction, inside a Python worker; knows no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+
+from headwater.core import functions
+from headwater.core.functions import Function
+from headwater.exchange.member import Outcome
+from headwater.exchange.wire import Incoming, Outgoing
+
+Run = Generator[Outgoing, Incoming, Outcome]
+
+
+def prepare(named: Iterable[tuple[str, Function]]) -> None:
+    """Make the user's own functions known in this process."""
+    functions.adopt(named)
+
+
+def drive(run: Run, swap: Callable[[Outgoing], Incoming]) -> Outcome:
+    """Carry a transaction to its end; whatever goes wrong, it is undone."""
+    try:
+        outgoing = next(run)
+        while True:
+            outgoing = run.send(swap(outgoing))
+    except StopIteration as end:
+        found: Outcome = end.value
+        return found
+    finally:
+        run.close()
+
+
+def alone(run: Run) -> Outcome:
+    """Carry on a transaction of a shard that has nobody to talk to."""
+    return drive(run, lambda outgoing: Incoming([], outgoing.busy))

@@ -1,0 +1,36 @@
+"""One Spark session for all these tests, and one process that has it: they are one group to pytest-xdist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater.spark.session import local_session
+
+SRC = Path(__file__).parents[2] / "src"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    session = local_session(
+        "headwater tests",
+        {
+            "spark.master": "local[3]",
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.executorEnv.PYTHONPATH": str(SRC),
+        },
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
