@@ -22,16 +22,16 @@ import numpy as np
 import pyarrow as pa
 
 from headwater import pipeline
-from headwater.core.diagnostics import Diagnostic
-from headwater.core.errors import CheckProblem, DataError, ProgramError, StateError, UnknownRelation
+from headwater.core.errors import DataError, ProgramError, StateError, UnknownRelation
 from headwater.core.interruption import held_back
 from headwater.core.types import Type
-from headwater.engine.answers import arrow_table, asked
+from headwater.engine.answers import arrow_table, asked, seen_change
 from headwater.engine.columns import to_values
 from headwater.engine.fitting import fit, shown
 from headwater.engine.guard import DEFAULT_GUARD, NO_GUARD, Guard
 from headwater.engine.index import Matrix
 from headwater.engine.intake import Header, Intake, Rejected, encode_rows, guess_types, reject_untyped, take_in
+from headwater.engine.selection import find_identity
 from headwater.engine.shard import Change, Shard
 from headwater.engine.snapshot import Snapshot, pack
 from headwater.engine.states import BASE, GONE
@@ -39,9 +39,11 @@ from headwater.engine.values import SYMBOLIC, Codes, Symbols, decode, encode, en
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
 from headwater.plan.model import Plan, Table
+from headwater.program.clock import FOREVER, clock_type
 from headwater.program.model import Program
 from headwater.program.nearest import nearest
 from headwater.program.types import infer, with_types
+from headwater.provenance.lasting import valid_until
 from headwater.provenance.proof import Proof
 from headwater.provenance.reader import Reader, WhyNot
 
@@ -65,12 +67,17 @@ class Changes(Mapping[str, RelationChange]):
     """What a transaction changed: by name for every relation; iterating gives the queried views."""
 
     def __init__(
-        self, outputs: tuple[str, ...], change_of: Callable[[str], RelationChange], rejected: tuple[Rejected, ...] = ()
+        self,
+        outputs: tuple[str, ...],
+        change_of: Callable[[str], RelationChange],
+        rejected: tuple[Rejected, ...] = (),
+        late: tuple[Rejected, ...] = (),
     ) -> None:
         self._outputs = outputs
         self._change_of = change_of
         self._cache: dict[str, RelationChange] = {}
         self.rejected = rejected
+        self.late = late
 
     def __getitem__(self, name: str) -> RelationChange:
         if name not in self._cache:
@@ -105,7 +112,8 @@ class Database:
         self.program = program
         self.provenance = provenance
         self._model = program.maintained
-        refuse_time(self._model)
+        self._clock = clock_type(self._model)
+        self._late: dict[str, int] = {}
         self._guard = guard
         self._symbols = Symbols()
         self._known: Known = {}
@@ -132,6 +140,9 @@ class Database:
         relation, nothing is applied and DataError tells which; with `strict=False` such rows are set aside in
         `changes.rejected` and the rest is applied. `cancelled` is asked once a round; where it says yes, and after
         Ctrl-C, nothing is applied and KeyboardInterrupt is raised.
+
+        A row of a stream whose time is later than `now` moves the clock there, and what has ended by then expires. Rows
+        that are later than the lateness of their stream allows are set aside in `changes.late`.
         """
         with held_back() as interruption:
             inserts = self._take(insert)
@@ -143,16 +154,48 @@ class Database:
             codes_out = self._encode(deletes, shard.plan, known, rejected)
             if rejected and strict:
                 raise DataError(_rejection(rejected))
+            late = self._set_late_aside(codes_in, shard)
             changes = shard.apply(codes_in, codes_out, lambda: interruption.noted or cancelled())
+            for one in late:
+                self._late[one.relation] = self._late.get(one.relation, 0) + 1
             if shard is not self._shard:
                 self._shard, self._known = shard, known
                 self._settled = _all_known(self._model, known)
             self._columns.update(
                 (name, intake.names) for name, intake in inserts.items() if intake.names and name in codes_in
             )
-            found = self._changes(changes, tuple(rejected))
+            found = self._changes(changes, tuple(rejected), late)
             self._shed_symbols()
         return found
+
+    def advance(self, time: Any) -> Changes:
+        """Move the clock forward to a moment, given as the streams' times are; what has ended by then expires."""
+        now = self._moment(time)
+        before = self._shard.clock.now
+        if before is not None and now < before:
+            raise DataError(f"error[HW803]: time does not go back: it is {self.now!r} already, not {time!r}")
+        with held_back() as interruption:
+            return self._changes(self._shard.apply({}, {}, lambda: interruption.noted, now), ())
+
+    @property
+    def now(self) -> Any:
+        """The moment that the clock shows: the latest that `advance` or a row's time has told; None: none yet."""
+        return self._time(self._shard.clock.now)
+
+    @property
+    def late(self) -> dict[str, int]:
+        """How many rows came too late, by stream."""
+        return dict(self._late)
+
+    def valid_until(self, relation: str, row: tuple[Any, ...]) -> Any:
+        """The moment at which a row will be gone if nothing more comes; None: never.
+
+        For a row that follows from others it is the latest over its derivations of the earliest over the base rows
+        that each rests on. The row's time may be given as None: it is no part of what the row is.
+        """
+        found = self._alive(relation, row)
+        with held_back():
+            return self._time(valid_until(self._shard, relation, found))
 
     def without(self, facts: Mapping[str, Any]) -> Changes:
         """What would change if these rows were deleted; nothing is changed."""
@@ -182,27 +225,23 @@ class Database:
     # Asking
 
     def why(self, relation: str, row: tuple[Any, ...]) -> Proof:
-        """Why a row is there: its proof down to base facts."""
-        row, codes = self._row(relation, row, find_code)
-        store = self._shard.stores[relation]
-        found = int(store.find(codes)[0])
-        if found < 0 or store.stamp[found] <= GONE:
-            raise DataError(f"{relation}{row!r} is not there; ask why_not({relation!r}, {row!r})")
+        """Why a row is there: its proof down to base facts, with the moment each of them ends."""
+        found = self._alive(relation, row)
         with held_back():
-            return Reader(self._shard).proof(relation, found)
+            return Reader(self._shard, self._time).proof(relation, found)
 
     def why_not(self, relation: str, row: tuple[Any, ...]) -> WhyNot:
         """Why a row is not there: the rules that could have derived it, and where each of them fails."""
         row, codes = self._row(relation, row, encode)
         store = self._shard.stores[relation]
-        found = int(store.find(codes)[0])
-        if found >= 0 and store.stamp[found] > GONE:
+        if find_identity(store, codes) >= 0:
             raise DataError(f"{relation}{row!r} is there; ask why({relation!r}, {row!r})")
         if store.table.base:
             return WhyNot(relation, row, [], "no such base row was inserted")
         with held_back():
-            attempts = Reader(self._shard).attempts(relation, codes)
-            instead = tuple(Reader(self._shard).standing(relation, codes))
+            reader = Reader(self._shard, self._time)
+            attempts = reader.attempts(relation, codes)
+            instead = tuple(reader.standing(relation, codes))
         note = None if attempts or instead else "its group has no bindings: no rule's body holds for it"
         return WhyNot(relation, row, attempts, note, instead)
 
@@ -222,6 +261,7 @@ class Database:
             "guard": [self._guard.rows, self._guard.rounds],
             "known": {name: [kind and kind.value for kind in kinds] for name, kinds in self._known.items()},
             "columns": self._columns,
+            "late": self._late,
         }
         try:
             _replace_file(Path(path).resolve(), pack(self._shard, about))
@@ -251,6 +291,7 @@ class Database:
         self._known = {name: tuple(kind and Type(kind) for kind in kinds) for name, kinds in about["known"].items()}
         self._columns = {name: tuple(columns) for name, columns in about["columns"].items()}
         self._settled = _all_known(self._model, self._known)
+        self._late = {str(name): int(count) for name, count in about["late"].items()}
         self._shard = self._new_shard(self._known)
         snapshot.fill(self._shard)
         return self
@@ -290,7 +331,7 @@ class Database:
 
     def _header(self, table: Table) -> Header:
         learnt = self._columns.get(table.name)
-        return Header(table.name, learnt or table.columns, bool(learnt) or self._model.relation(table.name).declared)
+        return Header(table.name, learnt or _names(table), bool(learnt) or self._model.relation(table.name).declared)
 
     def _learnt(self, inserts: Mapping[str, Intake]) -> Known:
         """The types that are known once these rows are in."""
@@ -314,8 +355,7 @@ class Database:
         same = all(shard.stores[store.name].table.types == store.table.types for store in held)
         assert same, "a base table with rows has known types"
         rows = {name: codes for name, codes in self._base_rows().items() if codes.shape[0]}
-        if rows:
-            shard.apply(rows, {})
+        shard.apply(rows, {}, now=self._shard.clock.now)
         shard.guard = self._guard
         return shard
 
@@ -333,21 +373,60 @@ class Database:
         shard.start()
         rows = self._base_rows()
         for name, codes in rows.items():
-            for column, kind in enumerate(shard.stores[name].table.types):
-                if kind in SYMBOLIC:
-                    values = decode(codes[:, column], kind, self._symbols, nullable=True)
-                    codes[:, column] = encode_all(values, kind, fresh)
-        shard.apply({name: codes for name, codes in rows.items() if codes.shape[0]}, {})
+            for column, one in enumerate(shard.stores[name].table.written):
+                if one.type in SYMBOLIC:
+                    values = decode(codes[:, column], one.type, self._symbols, nullable=True)
+                    codes[:, column] = encode_all(values, one.type, fresh)
+        shard.apply({name: codes for name, codes in rows.items() if codes.shape[0]}, {}, now=self._shard.clock.now)
         shard.guard = self._guard
         self._symbols, self._shard = fresh, shard
 
     def _base_rows(self) -> dict[str, Codes]:
+        """All rows that users inserted, as written; rows that wait for a window to move are among them."""
         out: dict[str, Codes] = {}
-        for name, store in self._shard.stores.items():
+        for store in self._shard.stores.values():
             if store.table.base:
                 rows = store.alive()
-                out[name] = store.data[rows[store.rules[rows] == BASE]].astype(np.int64)
+                name = store.table.stands_for or store.name
+                width = len(self._shard.stores[name].table.written)
+                codes = store.data[rows[store.rules[rows] == BASE], :width].astype(np.int64)
+                out[name] = np.concatenate([out[name], codes]) if name in out else codes
         return out
+
+    def _set_late_aside(self, inserts: dict[str, Codes], shard: Shard) -> tuple[Rejected, ...]:
+        late: list[Rejected] = []
+        for name, codes in inserts.items():
+            behind = shard.clock.late(name, codes)
+            if behind.any():
+                table = shard.stores[name].table
+                shown = list(_tuples(table, codes[behind], self._symbols))
+                reason = f"it lies further behind the clock ({self.now}) than the lateness of the stream allows"
+                places = np.flatnonzero(behind).tolist()
+                late += (Rejected(name, at, row, reason) for at, row in zip(places, shown, strict=True))
+                inserts[name] = codes[~behind]
+        return tuple(late)
+
+    def _moment(self, time: Any) -> int:
+        if self._clock is None:
+            raise DataError("error[HW803]: this program knows no time: it has no stream and no ttl")
+        try:
+            return encode(fit(time, self._clock), self._clock, self._symbols)
+        except ValueError as problem:
+            raise DataError(f"error[HW803]: {time!r} is no moment of the clock: {problem}") from None
+
+    def _time(self, moment: int | None) -> Any:
+        """A moment as users write it."""
+        if moment is None or self._clock is None or moment >= FOREVER:
+            return None
+        return to_values(np.array([moment], dtype=np.int64), self._clock, self._symbols, nullable=False)[0]
+
+    def _alive(self, relation: str, row: tuple[Any, ...]) -> int:
+        """The number of a row that is there."""
+        row, codes = self._row(relation, row, find_code)
+        found = find_identity(self._shard.stores[relation], codes)
+        if found < 0:
+            raise DataError(f"{relation}{row!r} is not there; ask why_not({relation!r}, {row!r})")
+        return found
 
     def _encode(
         self, batches: Mapping[str, Intake], plan: Plan, known: Known, rejected: list[Rejected]
@@ -373,7 +452,9 @@ class Database:
         """Of these rows those that a query asks for, if the relation is queried."""
         return asked(self._model.queries, self._shard.stores[relation].table, codes, symbols)
 
-    def _changes(self, changes: Mapping[str, Change], rejected: tuple[Rejected, ...]) -> Changes:
+    def _changes(
+        self, changes: Mapping[str, Change], rejected: tuple[Rejected, ...], late: tuple[Rejected, ...] = ()
+    ) -> Changes:
         symbols = self._symbols  # the codes are of now; the database may number its symbols anew later
 
         def change_of(name: str) -> RelationChange:
@@ -382,30 +463,32 @@ class Database:
             nothing: Matrix = np.zeros((0, len(table.types)), dtype=np.int64)
             inserted = nothing if change is None else self._asked(name, change.inserted, symbols)
             deleted = nothing if change is None else self._asked(name, change.deleted, symbols)
+            inserted, deleted = seen_change(table, inserted, deleted)
             return RelationChange(self._arrow(table, inserted, symbols), self._arrow(table, deleted, symbols))
 
-        return Changes(self.program.outputs, change_of, rejected)
+        return Changes(self.program.outputs, change_of, rejected, late)
 
     def _arrow(self, table: Table, codes: Matrix, symbols: Symbols) -> pa.Table:
-        return arrow_table(table, self._columns.get(table.name, table.columns), codes, symbols)
+        return arrow_table(table, self._columns.get(table.name, _names(table)), codes, symbols)
 
     def _row(
         self, relation: str, row: Any, code_of: Callable[[Any, Type, Symbols], int]
     ) -> tuple[tuple[Any, ...], Codes]:
-        """One row a user asks about, as a tuple and as codes."""
+        """One row a user asks about, as a tuple and as codes of what is stored; time and lease count for nothing."""
         table = self._table(relation)
-        taken = take_in(Header(relation, self._columns.get(relation, table.columns), True), [row])
+        taken = take_in(Header(relation, self._columns.get(relation, _names(table)), True), [row])
         if taken.rejected:
             raise DataError(f"`{relation}`: {taken.rejected[0].reason}: {shown(row)}")
         values = tuple(column[0] for column in taken.columns)
+        codes = np.zeros((1, len(table.types)), dtype=np.int64)
         try:
-            codes = [
-                code_of(fit(one, kind, nullable=at in table.nullable), kind, self._symbols)
-                for at, (one, kind) in enumerate(zip(values, table.types, strict=True))
-            ]
+            for value, one in zip(values, table.written, strict=True):
+                if one.at is not None and one.at != table.time:
+                    fitting = fit(value, one.type, nullable=one.at in table.nullable)
+                    codes[0, one.at] = code_of(fitting, one.type, self._symbols)
         except ValueError as problem:
             raise DataError(f"{relation}{values!r}: {problem}") from None
-        return values, np.array([codes], dtype=np.int64).reshape(1, len(codes))
+        return values, codes
 
 
 def _replace_file(path: Path, blocks: Iterator[bytes | memoryview]) -> None:
@@ -434,12 +517,8 @@ def _all_known(model: Program, known: Mapping[str, tuple[Type | None, ...]]) -> 
     return all(None not in types[one.name] for one in model.relations if not one.derived)
 
 
-def refuse_time(model: Program) -> None:
-    for relation in model.relations:
-        if relation.time is not None or relation.ttl is not None or relation.window is not None:
-            message = f"`{relation.name}` carries time; time is checked, but not maintained in this version"
-            hint = "declare it as a `relation` without its time column"
-            raise CheckProblem((Diagnostic("HW902", message, relation.span, hint=hint),))
+def _names(table: Table) -> tuple[str, ...]:
+    return tuple(one.name for one in table.written)
 
 
 def _unknown(name: str, program: CompiledProgram, model: Program) -> str:
@@ -459,9 +538,12 @@ def _rejection(rejected: list[Rejected]) -> str:
 
 
 def _tuples(table: Table, codes: Matrix, symbols: Symbols) -> Iterator[tuple[Any, ...]]:
-    if not table.types:
+    if not table.written:
         return iter([()] * codes.shape[0])
     columns = (
-        to_values(codes[:, at], kind, symbols, nullable=at in table.nullable) for at, kind in enumerate(table.types)
+        [None] * codes.shape[0]
+        if one.at is None
+        else to_values(codes[:, one.at], one.type, symbols, nullable=one.at in table.nullable)
+        for one in table.written
     )
     return zip(*columns, strict=True)

@@ -20,6 +20,7 @@ from headwater.program.check import check
 from headwater.program.model import Program
 from headwater.program.text import print_program
 from headwater.program.types import infer
+from headwater.rewrite.leases import leases
 from headwater.rewrite.rules import rewrite
 
 
@@ -42,7 +43,10 @@ class CompiledProgram:
         """The program to run: rewritten, with every base relation that a user may write to."""
         present = {relation.name for relation in self.rewritten.relations}
         extra = tuple(one for one in self.checked.relations if not one.derived and one.name not in present)
-        return replace(self.rewritten, relations=self.rewritten.relations + extra) if extra else self.rewritten
+        if not extra:
+            return self.rewritten
+        unread = leases(replace(self.checked, relations=extra, rules=(), queries=()))
+        return replace(self.rewritten, relations=self.rewritten.relations + unread.relations)
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -102,4 +106,4 @@ def compile_file(path: str | PathLike[str], *, disabled: Iterable[str] = ()) -> 
 def compile_tree(tree: Tree, *, disabled: Iterable[str] = ()) -> CompiledProgram:
     checked = check(tree)
     left_out = tuple(disabled)
-    return CompiledProgram(tree, checked, rewrite(checked, disabled=left_out), left_out)
+    return CompiledProgram(tree, checked, leases(rewrite(checked, disabled=left_out)), left_out)

@@ -307,12 +307,9 @@ def test_what_cannot_be_carried_out(arguments: list[str], message: str) -> None:
 
 def test_programs_that_cannot_be_run() -> None:
     write("wrong.dl", "p(X, Y) :- q(X).\n")
-    write("timed.dl", "stream s(t: int, x: string).\np(T, X) :- s(T, X).\n")
     assert run("nowhere.dl").exit_code == 2
     wrong = run("wrong.dl")
     assert (wrong.exit_code, "error[HW301]" in wrong.stderr) == (1, True)
-    timed = run("timed.dl")
-    assert (timed.exit_code, "error[HW902]" in timed.stderr) == (1, True)
 
 
 def test_notes_about_what_is_missing() -> None:

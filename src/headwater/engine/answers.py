@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from headwater.core.types import Type
 from headwater.engine.columns import to_arrow
+from headwater.engine.expressions import distinct_rows
 from headwater.engine.fitting import fit
 from headwater.engine.index import Matrix
 from headwater.engine.values import SYMBOLIC, Symbols, find_code
@@ -30,13 +31,27 @@ def asked(queries: Sequence[Query], table: Table, codes: Matrix, symbols: Symbol
 
 
 def arrow_table(table: Table, names: Sequence[str], codes: Matrix, symbols: Symbols) -> pa.Table:
-    """Rows of a table, its columns under these names."""
+    """Rows of a table as its relation is written, the columns under these names; times that are not kept are null."""
     arrays = [
-        to_arrow(codes[:, at], kind, symbols, nullable=at in table.nullable) for at, kind in enumerate(table.types)
+        pa.nulls(codes.shape[0], to_arrow(_NO_CODES, one.type, symbols, nullable=False).type)
+        if one.at is None
+        else to_arrow(codes[:, one.at], one.type, symbols, nullable=one.at in table.nullable)
+        for one in table.written
     ]
     if not arrays:
         return pa.table({"": pa.nulls(codes.shape[0])}).select([])
     return pa.Table.from_arrays(arrays, names=list(names))
+
+
+def seen_change(table: Table, inserted: Matrix, deleted: Matrix) -> tuple[Matrix, Matrix]:
+    """Of rows that came and went those that differ in what a user sees: a new version of a row is no new row."""
+    if table.lease is None or not inserted.shape[0] or not deleted.shape[0]:
+        return inserted, deleted
+    columns = [one.at for one in table.written if one.at is not None]
+    both = np.concatenate([inserted[:, columns], deleted[:, columns]]).astype(np.int64)
+    _, which = distinct_rows(np.ascontiguousarray(both))
+    came, went = which[: inserted.shape[0]], which[inserted.shape[0] :]
+    return inserted[~np.isin(came, went)], deleted[~np.isin(went, came)]
 
 
 def _asks_all(query: Query) -> bool:
@@ -66,3 +81,6 @@ def _asked_code(value: Any, kind: Type, symbols: Symbols) -> int | None:
         return find_code(fit(value, kind, nullable=True), kind, symbols)
     except ValueError:
         return symbols.find(value) if kind in SYMBOLIC else None
+
+
+_NO_CODES: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)

@@ -40,6 +40,9 @@ def _crowded(store: Store) -> bool:
 def _needed_ghosts(own: list[Store]) -> dict[Store, npt.NDArray[np.bool_]]:
     """The ghosts that a proof of a row alive rests on, directly or through other ghosts."""
     needed = {store: np.full(store.size, store.table.outbox) for store in own}
+    for store in own:
+        if store.table.lasting:
+            needed[store] |= _named_anywhere(store)
     frontier = [(store, store.alive()) for store in own]
     while frontier:
         store, rows = frontier.pop()
@@ -53,6 +56,16 @@ def _needed_ghosts(own: list[Store]) -> dict[Store, npt.NDArray[np.bool_]]:
                 needed[use.parent][fresh] = True
                 frontier.append((use.parent, fresh))
     return needed
+
+
+def _named_anywhere(store: Store) -> npt.NDArray[np.bool_]:
+    """Rows that any proof names: those of higher levels, too, may rest on versions that later leases replaced."""
+    named = np.zeros(store.size, dtype=np.bool_)
+    for use in store.uses:
+        child = use.child
+        rows = np.flatnonzero((child.rules[: child.size] == use.rule) & (child.stamp[: child.size] != GONE))
+        named[child.proof[rows, use.position]] = True
+    return named
 
 
 def squeeze(store: Store) -> None:

@@ -246,8 +246,8 @@ def encode_rows(table: Table, names: Sequence[str], intake: Intake, symbols: Sym
     """
     columns: list[Codes] = []
     keep = np.ones(intake.size, dtype=np.bool_)
-    for place, (name, kind, column) in enumerate(zip(names, table.types, intake.columns, strict=True)):
-        codes, problems = _column(column, kind, symbols, nullable=place in table.nullable, holds_nulls=holds_nulls)
+    for name, one, column in zip(names, table.written, intake.columns, strict=True):
+        codes, problems = _column(column, one.type, symbols, nullable=one.at in table.nullable, holds_nulls=holds_nulls)
         for at, reason in problems:
             if keep[at]:
                 keep[at] = False

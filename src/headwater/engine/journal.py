@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from headwater.engine.states import GONE
+from headwater.engine.states import GHOST, GONE
 
 if TYPE_CHECKING:
     from headwater.engine.store import Store
@@ -82,6 +82,16 @@ class Journal:
         before = rows < size
         came, went = _turned(store, rows[before], stamps[before])
         return np.concatenate([came, appended]), went
+
+    def fallen(self, store: Store) -> Rows:
+        """Rows that were ghosts at the start and are gone now."""
+        entries = [entry for entry in self.entries.get(store.name, ()) if not (entry.appended or entry.unlinked)]
+        if not entries:
+            return _NONE
+        rows = np.concatenate([entry.rows for entry in entries])
+        stamps = np.concatenate([entry.stamps for entry in entries])
+        touched, at = np.unique(rows, return_index=True)
+        return touched[(stamps[at] == GHOST) & (store.stamp[touched] == GONE)]
 
     def undo(self, stores: dict[str, Store]) -> None:
         """Put every row back into the state it had; appended rows stay behind as gone."""

@@ -45,10 +45,13 @@ class Transaction:
 
     def __init__(self, tick: int, guard: Guard, cancelled: Callable[[], bool]) -> None:
         self.tick = tick
+        self.now: int | None = None  # what the clock shows when it is done
         self.guard = guard
         self.journal = Journal()
         self.came: dict[str, Rows] = {}
         self.went: dict[str, Rows] = {}
+        self.fallen: dict[str, Rows] = {}  # ghosts that proofs of higher levels may rest on, and that are gone
+        self.expired: set[str] = set()  # tables that dropped rows whose lease was over
         self.rounds = 0
         self._cancelled = cancelled
 
@@ -70,6 +73,10 @@ class Transaction:
             self.came[store.name] = came
         if went.size:
             self.went[store.name] = went
+        if store.table.lasting:
+            fallen = self.journal.fallen(store)
+            if fallen.size:
+                self.fallen[store.name] = fallen
 
 
 class LevelRunner:
@@ -128,6 +135,8 @@ class LevelRunner:
             aggregator.undo()
 
     def concerns(self, transaction: Transaction) -> bool:
+        if not transaction.expired.isdisjoint(self._stores) or not self.reads.isdisjoint(transaction.fallen):
+            return True
         return any(name in transaction.came or name in transaction.went for name in self.reads)
 
     def run(self, transaction: Transaction, *, first: bool = False) -> None:
@@ -146,9 +155,14 @@ class LevelRunner:
         """Rows of this level whose proof a change of a lower table has ended."""
         lost: list[tuple[Store, Rows]] = []
         for name, rows in transaction.went.items():
+            store = self._context.stores[name]
+            for use in self._uses.get(name, ()):
+                parents = rows[store.stamp[rows] != GHOST] if use.lasting else rows
+                lost.append((use.child, use.child.mark(use, parents, transaction.journal)))
+            lost.extend(run.mark_groups(store, rows))
+        for name, rows in transaction.fallen.items():
             uses = self._uses.get(name, ())
             lost.extend((use.child, use.child.mark(use, rows, transaction.journal)) for use in uses)
-            lost.extend(run.mark_groups(self._context.stores[name], rows))
         for name, rows in transaction.came.items():
             for runner in self._forbid.get(name, ()):
                 lost.extend(run.forbidden(runner, rows))
@@ -249,6 +263,12 @@ class LevelRun:
         """Mark the rows whose proof is a derivation that these rows of a negated table forbid."""
         store = self._level._stores[runner.rule.table]
         for batch in runner.from_rows(rows, EVER):
+            if store.table.picks:
+                found = self._borne_by(runner.rule.id, store, _matrix(runner, batch))
+                if found.size:
+                    store.set_state(found, MARKED, self._tx.journal)
+                    yield store, found
+                continue
             heads = store.find(_matrix(runner, batch))
             proofs = runner.proofs(batch)
             at = np.flatnonzero(heads >= 0)
@@ -261,6 +281,17 @@ class LevelRun:
             if found.size:
                 store.set_state(found, MARKED, self._tx.journal)
                 yield store, found
+
+    def _borne_by(self, rule: int, store: Store, heads: Codes) -> Rows:
+        """Rows in the groups of these heads that a rule derived: where rows give way to better ones, their proofs may
+        name rows that have given way too, and not those that a join finds."""
+        stamps = np.where(store.stamp == GHOST, EVER, store.stamp)
+        found: list[Rows] = []
+        for pick in store.table.picks:
+            keys, _ = distinct_rows(np.ascontiguousarray(heads[:, list(pick.group)]))
+            found.append(rows_with(store.index(pick.group), keys, store, stamps)[1])
+        rows = np.unique(np.concatenate(found))
+        return rows[store.rules[rows] == rule]
 
     def mark_groups(self, store: Store, rows: Rows) -> Iterator[tuple[Store, Rows]]:
         """Where values only improve, a lost binding of a recursive aggregate marks the rows of its group."""
@@ -478,8 +509,13 @@ class LevelRun:
                 store.set_state(dead, GONE, self._tx.journal)
 
     def drop_ghosts(self) -> None:
-        """Without recursion no proof of this level rests on a ghost: they are gone at once."""
+        """Without recursion no proof of this level rests on a ghost: they are gone at once.
+
+        Proofs of higher levels may, until its lease is over, if a row with a later one took its place.
+        """
         for store, dead in self._fallen():
+            if store.table.lasting:
+                continue
             store.release(dead, self._tx.journal)
             store.set_state(dead, GONE, self._tx.journal)
 

@@ -13,19 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.engine import kernels
-from headwater.engine.expressions import distinct_rows, order_keys
+from headwater.engine.expressions import distinct_rows
+from headwater.engine.frontier import best_first, kept_versions
 from headwater.engine.index import Index, Rows
 from headwater.engine.journal import Journal
-from headwater.engine.states import EVER, GHOST
+from headwater.engine.states import EVER, GHOST, GONE
 from headwater.engine.store import Store
-from headwater.engine.values import SYMBOLIC, Codes, Symbols, null_code
+from headwater.engine.values import SYMBOLIC, Codes, Symbols
 from headwater.plan.model import Best, Pick
+from headwater.program.model import Keeps
 
 _FIRST = 32  # one new row in so many goes first
 
 
-def rows_with(index: Index, keys: Codes, store: Store) -> tuple[Rows, Rows]:
-    """All (key number, row) pairs of rows alive that have one of these keys."""
+def rows_with(index: Index, keys: Codes, store: Store, stamps: Rows | None = None) -> tuple[Rows, Rows]:
+    """All (key number, row) pairs of rows alive, by their own stamps or those given, that have one of these keys."""
+    stamp = store.stamp if stamps is None else stamps
     cells = index.cells(keys, store.data)
     lefts: list[Rows] = []
     rights: list[Rows] = []
@@ -34,13 +37,23 @@ def rows_with(index: Index, keys: Codes, store: Store) -> tuple[Rows, Rows]:
     while at < cells.size:
         left = np.empty(room, dtype=np.int32)
         right = np.empty(room, dtype=np.int32)
-        count, at, place, row = kernels.expand(cells, *index.lists, store.stamp, EVER, at, place, row, left, right)
+        count, at, place, row = kernels.expand(cells, *index.lists, stamp, EVER, at, place, row, left, right)
         lefts.append(left[:count])
         rights.append(right[:count])
         room *= 2
     if not lefts:
         return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int32)
     return np.concatenate(lefts), np.concatenate(rights)
+
+
+def find_identity(store: Store, codes: Codes) -> int:
+    """The row alive with this identity, whatever its time and lease; -1 if there is none."""
+    if len(store.table.identity) == store.width:
+        found = int(store.find(codes)[0])
+        return found if found >= 0 and store.stamp[found] > GONE else -1
+    keys = np.ascontiguousarray(codes[:1, list(store.table.identity)])
+    rows = rows_with(store.index(store.table.identity), keys, store)[1]
+    return int(rows[0]) if rows.size else -1
 
 
 def select(
@@ -58,9 +71,13 @@ def select(
     rivals = _in_groups(store, candidates)
     everyone = np.concatenate([candidates, store.data[rivals].astype(np.int64)])
     kept = np.zeros(everyone.shape[0], dtype=np.bool_)
-    for pick in store.table.picks:
-        kept |= _placed(store, pick, everyone, symbols)
     offered = candidates.shape[0]
+    for pick in store.table.picks:
+        if store.table.keeps is Keeps.ALL:
+            kept |= _placed(store, pick, everyone, symbols)
+        else:
+            whole = _with_groups(store, pick, everyone, rivals)
+            kept |= kept_versions(store.table, pick, whole, offered, symbols)[: everyone.shape[0]]
     lost = rivals[~kept[offered:]]
     came = store.merge(candidates[kept[:offered]], proofs[kept[:offered]], rule, tick, journal)
     if lost.size:
@@ -126,17 +143,21 @@ def _in_groups(store: Store, candidates: Codes) -> Rows:
     return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
 
 
+def _with_groups(store: Store, pick: Pick, everyone: Codes, rivals: Rows) -> Codes:
+    """These rows with all others that share a group with one of them, which only several picks can add to."""
+    if len(store.table.picks) == 1:
+        return everyone
+    groups, _ = distinct_rows(np.ascontiguousarray(everyone[:, list(pick.group)]))
+    more = np.setdiff1d(rows_with(store.index(pick.group), groups, store)[1], rivals)
+    return np.concatenate([everyone, store.data[more].astype(np.int64)])
+
+
 def _placed(store: Store, pick: Pick, everyone: Codes, symbols: Symbols) -> npt.NDArray[np.bool_]:
     """Which of these rows are among the best of their group, all rows of the group considered."""
     groups, member = distinct_rows(np.ascontiguousarray(everyone[:, list(pick.group)]))
     left, rows = rows_with(store.index(pick.group), groups, store)
     codes = np.concatenate([everyone[:, pick.value], store.data[rows, pick.value].astype(np.int64)])
-    kind = store.table.types[pick.value]
-    values = order_keys(codes, kind, symbols)
-    if pick.best is Best.MAX:
-        values = ~values  # reverses the order without overflow
-    elif pick.value in store.table.nullable:
-        values = np.where(codes == null_code(kind), np.iinfo(np.int64).max, values)
+    values = best_first(store.table, pick, codes, symbols)
     group = np.concatenate([member, left.astype(np.intp)])
     order = np.lexsort((values, group))
     group, values = group[order], values[order]

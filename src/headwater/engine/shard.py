@@ -6,13 +6,15 @@ row back. It knows codes, not values: `database` translates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from headwater.core.errors import DataError
+from headwater.engine.clock import Clock
 from headwater.engine.compaction import compact
 from headwater.engine.guard import Guard
 from headwater.engine.index import Matrix, Rows, packed_sort
@@ -22,10 +24,11 @@ from headwater.engine.states import BASE, GONE
 from headwater.engine.store import Store, Use
 from headwater.engine.strand import Context, Owns, Runner, owns_all
 from headwater.engine.values import Codes, Symbols
-from headwater.plan.model import Plan
+from headwater.language.tree import Atom, Wildcard
+from headwater.plan.model import FlatRule, Plan
 
 _BULK_FROM = 1 << 12
-
+Seen = TypeVar("Seen")
 
 Holds = Callable[[str, Codes], npt.NDArray[np.bool_]]  # of rows of a table, those that a shard holds
 
@@ -54,29 +57,55 @@ class Shard:
         self.stores: dict[str, Store] = {table.name: Store(table) for table in plan.tables}
         self.context = Context(self.stores, symbols, owns)
         self.uses = [
-            Use(rule.id, position, self.stores[parent], self.stores[rule.table])
+            Use(rule.id, at, self.stores[parent], self.stores[rule.table], lasting=self._lasts(rule, at))
             for rule in plan.rules
-            for position, parent in enumerate(rule.atoms)
+            for at, parent in enumerate(rule.atoms)
         ]
+        self.clock = Clock(self.stores, keys)
         self.levels = [LevelRunner(level, plan, self.context, self.uses) for level in plan.levels]
         self.tick = 0
+
+    def _lasts(self, rule: FlatRule, position: int) -> bool:
+        """Whether heads may go on resting on a row that a version with a later lease replaced: if all that tells the
+        versions apart is what makes the head's own lease."""
+        parent, child = self.stores[rule.atoms[position]].table, self.stores[rule.table].table
+        atom = [goal for goal in rule.body if isinstance(goal, Atom)][position]
+        blind = parent.time is None or isinstance(atom.args[parent.time], Wildcard)
+        return parent.lasting and child.lasting and blind
 
     def start(self) -> dict[str, Change]:
         """Put the program's own facts in place and derive what follows from them."""
         return self._transact({}, {}, lambda: False, first=True)
 
     def apply(
-        self, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], cancelled: Callable[[], bool] = lambda: False
+        self,
+        inserts: Mapping[str, Codes],
+        deletes: Mapping[str, Codes],
+        cancelled: Callable[[], bool] = lambda: False,
+        now: int | None = None,
     ) -> dict[str, Change]:
-        """Deletes, then inserts, as one transaction; the net change of every table that changed."""
-        return self._transact(inserts, deletes, cancelled, first=False)
+        """Deletes, then inserts, as one transaction; the net change of every table that changed.
+
+        Rows are as written, without leases. The clock moves to `now`, or to the latest time among the inserts if that
+        is later, and rows whose lease is over by then are dropped first.
+        """
+        return self._transact(inserts, deletes, cancelled, first=False, now=now)
 
     def without(self, deletes: Mapping[str, Codes]) -> dict[str, Change]:
         """What a transaction of deletes would change; nothing is changed."""
         transaction = self.begin(lambda: False)
         try:
-            self._run(transaction, {}, deletes, first=False)
+            self._run(transaction, {}, deletes, first=False, now=None)
             return self._changes(transaction)
+        finally:
+            self.undo(transaction)
+
+    def at(self, now: int, look: Callable[[], Seen]) -> Seen:
+        """What `look` sees once the clock shows `now` and nothing else has come; nothing is changed."""
+        transaction = self.begin(lambda: False)
+        try:
+            self._run(transaction, {}, {}, first=False, now=now)
+            return look()
         finally:
             self.undo(transaction)
 
@@ -87,17 +116,35 @@ class Shard:
         return Transaction(self.tick, self.guard, cancelled)
 
     def change_base(
-        self, transaction: Transaction, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], facts: Holds | None
+        self,
+        transaction: Transaction,
+        inserts: Mapping[str, Codes],
+        deletes: Mapping[str, Codes],
+        facts: Holds | None,
+        now: int | None = None,
     ) -> None:
         """Make the changes of base rows; in the very first transaction, `facts` tells which of the program's own facts
-        this shard holds."""
+        this shard holds. `now` is what the clock shows at least; shards that work together must be given the same."""
         transaction.next_tick()
-        if facts is not None:
-            self._state_facts(transaction, facts)
+        stated = [] if facts is None else list(self._facts(facts))
+        known = {store.name: rows for store, rows, _, _ in stated if store.table.life is not None}
+        transaction.now = self.clock.after(known, self.clock.after(inserts, now))
+        self.clock.expire(transaction)
+        for store, rows, rule, proofs in stated:
+            self._state(transaction, store, rows, rule, proofs)
         for name, rows in deletes.items():
-            self._delete(transaction, self.stores[name], self.stores[name].find(rows))
+            store = self.stores[name]
+            if store.table.life is not None:
+                self.clock.delete(transaction, store, rows)
+            else:
+                self._delete(transaction, store, store.find(rows))
+        self.clock.begin(transaction)
         for name, rows in inserts.items():
-            self._insert(transaction, self.stores[name], rows)
+            store = self.stores[name]
+            if store.table.life is not None:
+                self.clock.insert(transaction, store, rows, BASE, np.zeros((rows.shape[0], 0), dtype=np.int32))
+            else:
+                self._insert(transaction, store, rows)
         for store in self.stores.values():
             if store.table.base:
                 transaction.close(store)
@@ -106,6 +153,7 @@ class Shard:
         """The transaction has been run: keep it; the net change of every table."""
         changes = self._changes(transaction)
         self.tick = transaction.tick
+        self.clock.committed(transaction)
         self._commit(transaction)
         return changes
 
@@ -117,11 +165,17 @@ class Shard:
         self.tick = transaction.tick  # rounds are never counted twice
 
     def _transact(
-        self, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], cancelled: Callable[[], bool], *, first: bool
+        self,
+        inserts: Mapping[str, Codes],
+        deletes: Mapping[str, Codes],
+        cancelled: Callable[[], bool],
+        *,
+        first: bool,
+        now: int | None = None,
     ) -> dict[str, Change]:
         transaction = self.begin(cancelled)
         try:
-            self._run(transaction, inserts, deletes, first=first)
+            self._run(transaction, inserts, deletes, first=first, now=now)
             transaction.check()
         except BaseException:
             self.undo(transaction)
@@ -142,14 +196,21 @@ class Shard:
                 compact(level.level.tables, self.stores)
 
     def _run(
-        self, transaction: Transaction, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], *, first: bool
+        self,
+        transaction: Transaction,
+        inserts: Mapping[str, Codes],
+        deletes: Mapping[str, Codes],
+        *,
+        first: bool,
+        now: int | None,
     ) -> None:
-        self.change_base(transaction, inserts, deletes, _all_of_them if first else None)
+        self.change_base(transaction, inserts, deletes, _all_of_them if first else None, now)
         for level in self.levels:
             if first or level.concerns(transaction):
                 level.run(transaction, first=first)
 
-    def _state_facts(self, transaction: Transaction, holds: Holds) -> None:
+    def _facts(self, holds: Holds) -> Iterator[tuple[Store, Codes, int, npt.NDArray[np.int32]]]:
+        """The program's own facts that this shard holds, with the rules that state them."""
         for number in self.plan.facts:
             rule = self.plan.rules[number]
             if rule.spontaneous is None:
@@ -157,12 +218,19 @@ class Shard:
             runner = Runner(rule.spontaneous, rule, self.context)
             for batch in runner.from_nothing():
                 columns = runner.head_columns(batch)
-                store = self.stores[rule.table]
-                store.admit(columns)
                 codes = np.stack(columns, axis=1).astype(np.int64) if columns else np.zeros((1, 0), dtype=np.int64)
                 mine = holds(rule.table, codes)
-                proofs = runner.proofs(batch)[mine]
-                store.merge(codes[mine], proofs, rule.id, transaction.tick, transaction.journal)
+                yield self.stores[rule.table], codes[mine], rule.id, runner.proofs(batch)[mine]
+
+    def _state(
+        self, transaction: Transaction, store: Store, codes: Codes, rule: int, proofs: npt.NDArray[np.int32]
+    ) -> None:
+        if store.table.life is not None:
+            written = codes if store.table.lease is None else codes[:, : store.table.lease]
+            self.clock.insert(transaction, store, written, rule, proofs)
+            return
+        store.admit([codes[:, column] for column in range(store.width)])
+        store.merge(codes, proofs, rule, transaction.tick, transaction.journal)
 
     def _delete(self, transaction: Transaction, store: Store, rows: Rows) -> None:
         rows = np.unique(rows[rows >= 0])

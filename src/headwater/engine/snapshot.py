@@ -51,6 +51,7 @@ def pack(shard: Shard, about: dict[str, Any]) -> Iterator[bytes | memoryview]:
         "version": VERSION,
         "about": about,
         "tick": shard.tick,
+        "clock": shard.clock.now,
         "stores": {store.name: _counts(store) for store in shard.stores.values()},
         "arrays": places,
         "length": at,
@@ -84,6 +85,7 @@ class Snapshot:
             )
         self.about: dict[str, Any] = header["about"]
         self._tick: int = header["tick"]
+        self._clock: int | None = header["clock"]
         self._stores: dict[str, dict[str, Any]] = header["stores"]
         body = content[_START + length :]
         if body.size != header["length"]:
@@ -113,6 +115,7 @@ class Snapshot:
     def fill(self, shard: Shard) -> None:
         """Put the saved rows into a new shard of the same plan. The rows are handed over: do it once."""
         shard.tick = self._tick
+        shard.clock.now = self._clock
         for store in shard.stores.values():
             counts = self._stores[store.name]
             arrays = [self._arrays.pop((store.name, name)) for name in _ARRAYS]

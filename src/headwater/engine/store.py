@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from headwater.core.types import Type
 from headwater.engine import child_kernels, kernels
+from headwater.engine.expiry import Expiries
 from headwater.engine.index import FULLEST, Bounds, Index, Matrix, Rows, Space, box_of, hash_size
 from headwater.engine.journal import Entry, Journal
 from headwater.engine.standing import Standing
@@ -35,12 +36,16 @@ _GROWTH = 4  # room that is not used yet costs nothing, moving rows does
 
 
 class Use:
-    """One position of one rule where rows of a parent store are used: a list of children per parent row."""
+    """One position of one rule where rows of a parent store are used: a list of children per parent row.
 
-    __slots__ = ("child", "column", "parent", "position", "rule")
+    With `lasting`, a child may go on resting on a parent that a version with a later lease has replaced.
+    """
 
-    def __init__(self, rule: int, position: int, parent: Store, child: Store) -> None:
+    __slots__ = ("child", "column", "lasting", "parent", "position", "rule")
+
+    def __init__(self, rule: int, position: int, parent: Store, child: Store, *, lasting: bool = False) -> None:
         self.rule = rule
+        self.lasting = lasting
         self.position = position
         self.parent = parent
         self.child = child
@@ -84,6 +89,7 @@ class Store:
         self.heads: Rows = np.zeros(2 * _FLOOR, dtype=np.int32)
         self.indexes.clear()
         self.standing = None
+        self.expiries: Expiries | None = None  # made when time moves, if rows have leases
         self.calm: tuple[int, int] | None = None  # rows that are known to be all alive, and the newest of their stamps
 
     @property
@@ -95,6 +101,7 @@ class Store:
         rows = (self.data, self.stamp, self.rules, self.proof, self.following, self.before, self.first)
         held = sum(int(array[: self.size].nbytes) for array in rows)  # the system gives no memory for room not yet used
         held += 0 if self.standing is None else self.standing.nbytes
+        held += 0 if self.expiries is None else self.expiries.nbytes
         return held + int(self.heads.nbytes) + sum(index.nbytes for index in self.indexes.values())
 
     def alive(self) -> Rows:

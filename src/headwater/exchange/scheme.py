@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from headwater.core.errors import DataError, UnknownRelation
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.errors import CheckProblem, DataError, UnknownRelation
 from headwater.core.types import Type
-from headwater.database import refuse_time
 from headwater.engine.columns import column_codes
 from headwater.engine.intake import Header, take_in
 from headwater.engine.values import Symbols
@@ -127,7 +127,7 @@ def choose(
     relation whose types are not known has no rows.
     """
     model = program.maintained
-    refuse_time(model)
+    _refuse_time(model)
     types = infer(model, known)
     model = _with_names(with_types(model, types), columns or {})
     if shards == 1:
@@ -201,3 +201,11 @@ def _with_names(model: Program, columns: Mapping[str, Sequence[str]]) -> Program
             relation = replace(relation, columns=tuple(named))
         relations.append(relation)
     return replace(model, relations=tuple(relations))
+
+
+def _refuse_time(model: Program) -> None:
+    for relation in model.relations:
+        if relation.time is not None or relation.ttl is not None or relation.window is not None:
+            message = f"`{relation.name}` carries time, which several shards together do not keep yet"
+            hint = "run the program in one process, or declare the relation without its time column"
+            raise CheckProblem((Diagnostic("HW902", message, relation.span, hint=hint),))

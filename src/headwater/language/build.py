@@ -71,14 +71,15 @@ class Builder(TermBuilder):
     def declaration(self, children: Children) -> list[Statement]:
         kind, (name, columns, end), *options = children
         key: tuple[str, ...] | None = None
-        ttl: Duration | int | None = None
+        extents: dict[str, Duration | int] = {}
         for option in options:
-            if isinstance(option, tuple):
-                key, end = option
-            else:
-                ttl = option
+            match option:
+                case (str(word), extent):
+                    extents[word] = extent
+                case _:
+                    key, end = option
         span = self._between(kind, end)
-        return [Declaration(Kind(kind.lower()), name_of(name), columns, key, ttl, span=span)]
+        return [Declaration(Kind(kind.lower()), name_of(name), columns, key, **extents, span=span)]
 
     def declarations(self, children: Children) -> list[Statement]:
         return children
@@ -137,9 +138,11 @@ class Builder(TermBuilder):
     def column_names(self, children: Children) -> Children:
         return children
 
-    def ttl(self, children: Children) -> Duration | int:
-        extent: Duration | int = children[1]
-        return extent
+    def ttl(self, children: Children) -> tuple[str, Duration | int]:
+        return "ttl", children[1]
+
+    def lateness(self, children: Children) -> tuple[str, Duration | int]:
+        return "lateness", children[1]
 
     def window(self, children: Children) -> Window:
         word, size, slide, end = children

@@ -103,6 +103,8 @@ def print_declaration(declaration: Declaration) -> str:
         text += f" key({', '.join(map(_column, declaration.key))})"
     if declaration.ttl is not None:
         text += f" ttl {_extent(declaration.ttl)}"
+    if declaration.lateness is not None:
+        text += f" lateness {_extent(declaration.lateness)}"
     return f"{text}."
 
 

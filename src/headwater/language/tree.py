@@ -155,11 +155,12 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`label: head :- body.`; a fact has no body."""
+    """`label: head :- body.`; a fact has no body. `origin` is the rule as written, where time made another of it."""
 
     head: Head
     body: tuple[Goal, ...] = ()
     label: str | None = None
+    origin: Rule | None = field(default=None, compare=False, repr=False, kw_only=True)
     span: Span | None = _span()
 
 
@@ -178,13 +179,14 @@ class ColumnDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """`stream p(ts: timestamp, x: int) key(x) ttl 30 seconds.`"""
+    """`stream p(ts: timestamp, x: int) key(x) ttl 30 seconds lateness 5 seconds.`"""
 
     kind: Kind
     relation: str
     columns: tuple[ColumnDeclaration, ...]
     key: tuple[str, ...] | None = None
     ttl: Duration | int | None = None  # a bare number is in the unit of the time column
+    lateness: Duration | int | None = None  # how far behind the clock a row may come
     span: Span | None = _span()
 
 

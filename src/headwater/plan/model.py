@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 
 from headwater.core.types import Type
 from headwater.language.tree import Comparison, Condition, Constant, Duration, Goal, ListTerm, Rule, Term
+from headwater.program.clock import Lifetime
+from headwater.program.model import Keeps
 from headwater.program.strata import Mode
 
 
@@ -72,6 +74,15 @@ class Aggregation:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """A column as a user wrote it: where its values stand; None for a time that is not kept."""
+
+    name: str
+    type: Type
+    at: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     name: str
     types: tuple[Type, ...]
@@ -82,6 +93,31 @@ class Table:
     outbox: bool = False  # the owners of its rows, on other shards, count on every row that has a proof, ghosts too
     bag: bool = False  # no relation of the program: an aggregate's bindings, or rows on their way between shards
     nullable: frozenset[int] = frozenset()  # columns that may hold nulls
+    time: int | None = None  # the column with a row's time, which is no part of its identity
+    lease: int | None = None  # the column with the moment at which a row ends; no part of its identity either
+    keeps: Keeps = Keeps.ALL
+    life: Lifetime | None = None  # of a base table: how long its rows live
+    shown: tuple[Written, ...] | None = None  # the columns as written, where that is not what is stored
+    stands_for: str | None = None  # the relation as written whose rows these are
+
+    @property
+    def lasting(self) -> bool:
+        """Whether a row that gave way to one with a later lease can still be rested on until its own is over."""
+        return self.lease is not None and self.keeps in (Keeps.LATEST, Keeps.FRONTIER)
+
+    @property
+    def identity(self) -> tuple[int, ...]:
+        """The columns that tell rows apart."""
+        return tuple(at for at in range(len(self.types)) if at not in (self.time, self.lease))
+
+    @property
+    def written(self) -> tuple[Written, ...]:
+        """The columns as a user wrote them."""
+        if self.shown is not None:
+            return self.shown
+        return tuple(
+            Written(name, kind, at) for at, (name, kind) in enumerate(zip(self.columns, self.types, strict=True))
+        )
 
 
 @dataclass(frozen=True, slots=True)

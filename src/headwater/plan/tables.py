@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import assert_never
 
 from headwater.core.types import Type
 from headwater.language.tree import Aggregate, Atom, Call, Condition, Constant, Goal, ListTerm, Rule, Variable
-from headwater.plan.model import Aggregation, Best, Contribution, Measure, Pick, Source, Table, Var, literal
-from headwater.program.model import Program, Relation
+from headwater.plan.model import Aggregation, Best, Contribution, Measure, Pick, Source, Table, Var, Written, literal
+from headwater.program.clock import lifetime
+from headwater.program.model import Keeps, Program, Relation, Shown
 from headwater.program.types import Types
 
 PICKS = {"min": Best.MIN, "mmin": Best.MIN, "max": Best.MAX, "mmax": Best.MAX, "top": Best.MIN}
@@ -62,13 +64,9 @@ def draft(program: Program, types: Types, owned: Mapping[int, Source]) -> Drafts
     for number in _can_fire(program, types):
         rules_of.setdefault(program.rules[number].head.relation, []).append(number)
     for relation in program.relations:
-        columns = tuple(column.name for column in relation.columns)
-        kinds = tuple(known(kind) for kind in types.columns[relation.name])
-        picks = tuple(Pick(one.group, one.value, Best(one.best)) for one in relation.selections)
-        nullable = types.nulls.columns[relation.name]
-        drafts.tables[relation.name] = Table(
-            relation.name, kinds, columns, base=not relation.derived, picks=picks, nullable=nullable
-        )
+        drafts.tables[relation.name] = _table(relation, types)
+        if not relation.derived and relation.window is not None and relation.window.slide is not None:
+            drafts.tables[pending(relation.name)] = _pending(drafts.tables[relation.name])
     for relation in program.relations:
         numbers = rules_of.get(relation.name, [])
         positions = sorted({at for number in numbers for at in aggregate_positions(program.rules[number])})
@@ -80,6 +78,55 @@ def draft(program: Program, types: Types, owned: Mapping[int, Source]) -> Drafts
         else:
             _draft_aggregate(drafts, program, types, relation, numbers, positions)
     return drafts
+
+
+def _table(relation: Relation, types: Types) -> Table:
+    """The table of a relation whose rules, if any, aggregate nothing."""
+    kinds = tuple(known(kind) for kind in types.columns[relation.name])
+    table = Table(
+        relation.name,
+        kinds,
+        tuple(column.name for column in relation.columns),
+        base=not relation.derived,
+        picks=tuple(Pick(one.group, one.value, Best(one.best)) for one in relation.selections),
+        nullable=types.nulls.columns[relation.name],
+        time=relation.time if relation.keeps is not Keeps.ALL else None,
+        lease=relation.lease,
+        keeps=relation.keeps,
+        life=lifetime(relation),
+        shown=None if relation.shown is None else tuple(_written(one, kinds) for one in relation.shown),
+        stands_for=relation.stands_for,
+    )
+    if table.base or table.picks:
+        return table
+    match table.keeps:
+        case Keeps.ALL:
+            return table
+        case Keeps.LATEST:
+            assert table.lease is not None
+            return replace(table, picks=(Pick(table.identity, table.lease, Best.MAX),))
+        case Keeps.FRONTIER | Keeps.BEST if table.time is not None:
+            return replace(table, picks=(Pick(table.identity, table.time, Best.MIN),))
+        case Keeps.FRONTIER | Keeps.BEST:
+            return table  # an aggregate will say what is best
+        case other:
+            assert_never(other)
+
+
+def _written(one: Shown, kinds: tuple[Type, ...]) -> Written:
+    return Written(one.column.name, known(one.column.type) if one.at is None else kinds[one.at], one.at)
+
+
+def pending(stream: str) -> str:
+    """The table of rows of a stream that wait for its window to move."""
+    return f"{stream}'pending"
+
+
+def _pending(table: Table) -> Table:
+    """Rows on their way in; the lease is the moment at which they are due."""
+    return Table(
+        pending(table.name), table.types, table.columns, base=True, bag=True, lease=table.lease, stands_for=table.name
+    )
 
 
 def _can_fire(program: Program, types: Types) -> list[int]:
@@ -170,9 +217,9 @@ def _draft_aggregate(
 def _draft_pick(
     drafts: Drafts, program: Program, types: Types, relation: Relation, numbers: list[int], at: int, shape: Aggregate
 ) -> None:
-    group = tuple(column for column in range(relation.arity) if column != at)
-    pick = Pick(group, at, PICKS[shape.function], shape.limit or 1)
     table = drafts.tables[relation.name]
+    group = tuple(column for column in table.identity if column != at)
+    pick = Pick(group, at, PICKS[shape.function], shape.limit or 1)
     drafts.tables[relation.name] = replace(table, base=False, picks=(pick,))
     for number in numbers:
         rule = program.rules[number]

@@ -33,6 +33,11 @@ class AggregateKind:
     pools: bool = True
 
     @property
+    def picks(self) -> bool:
+        """Whether its value is one of the values it ranges over, so that one binding bears it."""
+        return self.monotone and not self.pairs
+
+    @property
     def monotone(self) -> bool:
         return self.trend is not Trend.WAVERS
 

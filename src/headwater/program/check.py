@@ -14,22 +14,28 @@ from headwater.core.diagnostics import Diagnostic, Severity
 from headwater.core.errors import CheckProblem
 from headwater.core.functions import FUNCTIONS, Registry
 from headwater.language.tree import Constant, Query, Rule, Tree, Variable, Wildcard
+from headwater.program.clock import time_problems
 from headwater.program.model import Program
 from headwater.program.names import Names, survey
 from headwater.program.network import network_problems, with_locations
 from headwater.program.normal import normalise
 from headwater.program.relations import relations, with_times, with_windows
+from headwater.program.sequential import sequence_problems
 from headwater.program.spelling import spelling_problems
 from headwater.program.stratified import strata_problems
 from headwater.program.termination import termination_warnings
+from headwater.program.time_uses import time_use_problems
 from headwater.program.types import inferred, with_types
 
 Check = Callable[[Program], Iterable[Diagnostic]]
 
 CHECKS: tuple[Check, ...] = (
+    time_problems,
+    sequence_problems,
     strata_problems,  # before termination, which takes cycles as they are
     network_problems,
     termination_warnings,
+    time_use_problems,  # last: it takes strata as they are
 )
 
 

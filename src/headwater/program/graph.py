@@ -75,3 +75,15 @@ def way(successors: Mapping[Node, Iterable[Node]], start: Node, goal: Node) -> t
     while path[-1] != start:
         path.append(came[path[-1]])
     return tuple(reversed(path))
+
+
+def reachable(start: Node, successors: Mapping[Node, Iterable[Node]]) -> set[Node]:
+    """Everything that `start` leads to, itself included."""
+    found = {start}
+    waiting = [start]
+    while waiting:
+        for target in successors.get(waiting.pop(), ()):
+            if target not in found:
+                found.add(target)
+                waiting.append(target)
+    return found

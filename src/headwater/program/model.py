@@ -21,6 +21,7 @@ Facts about a program (types, strata, locality) live in functions beside this fi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Literal
 
 from headwater.core.diagnostics import Diagnostic
@@ -46,6 +47,23 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """A column as written: where its values stand; None for a time that is not kept."""
+
+    column: Column
+    at: int | None
+
+
+class Keeps(Enum):
+    """Which versions of a row a relation keeps where rows have a time or a lease beside their identity."""
+
+    ALL = "all"  # a row is its identity
+    LATEST = "latest"  # the version with the latest lease
+    FRONTIER = "frontier"  # those that are best now, or can become best when others end
+    BEST = "best"  # those that are best now
+
+
+@dataclass(frozen=True, slots=True)
 class Relation:
     name: str
     columns: tuple[Column, ...]
@@ -54,12 +72,17 @@ class Relation:
     declared: bool = False
     key: tuple[int, ...] | None = None  # positions of the key columns, if declared
     ttl: Duration | int | None = None
+    lateness: Duration | int | None = None  # rows further behind the clock are set aside
     window: Window | None = None
     location: int | None = None  # position of the `@` column, if the program says so
     time: int | None = None  # position (0) of the time, for streams and relations derived with their time
     selections: tuple[Selection, ...] = ()  # if any, a row is kept only while best for at least one of them
     replicated: bool = False  # every shard holds all rows, whatever the location says
     gathered: bool = False  # one shard holds all rows: no column can tell where they live
+    lease: int | None = None  # position of the column that `leases` added: the moment at which a row ends
+    shown: tuple[Shown, ...] | None = None  # the columns as written, where that is not what is stored
+    keeps: Keeps = Keeps.ALL
+    stands_for: str | None = None  # the relation as written whose rows these are, where a rewrite split it
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     @property

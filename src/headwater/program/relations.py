@@ -11,14 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from headwater.core.diagnostics import Diagnostic, Severity
-from headwater.core.source import Span
 from headwater.core.types import Type
 from headwater.language.tree import (
     Aggregate,
     Atom,
     Call,
     Constant,
-    Duration,
     Kind,
     Query,
     Rule,
@@ -55,6 +53,7 @@ def relations(known: Names) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
                 declared=True,
                 key=None if declaration.key is None else tuple(places[key] for key in declaration.key),
                 ttl=declaration.ttl,
+                lateness=declaration.lateness,
                 time=0 if is_stream else None,
                 span=declaration.span,
             )
@@ -69,7 +68,6 @@ def relations(known: Names) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
                     hint=f"put the time first, or declare `relation {name}(...)`",
                 )
             )
-        problems += _time_unit("ttl", declaration.ttl, found[-1], declaration.span)
     return tuple(found), problems
 
 
@@ -155,8 +153,6 @@ def with_windows(
     for window, group in groups.items():
         reached = {name: query for name, query in _reached(group, reads).items() if name in streams}
         for name, query in reached.items():
-            if window is not None:
-                problems += _time_unit("window", window.size, streams[name], window.span or query.span)
             earlier, first = windows.setdefault(name, (window, query))
             if earlier == window:
                 continue
@@ -227,18 +223,3 @@ def _reached(group: list[Query], reads: dict[str, set[str]]) -> dict[str, Query]
                 found[name] = query
                 waiting.extend(sorted(reads.get(name, ())))
     return found
-
-
-def _time_unit(word: str, size: Duration | int | None, relation: Relation, span: Span | None) -> list[Diagnostic]:
-    if not isinstance(size, Duration) or relation.kind is not Kind.STREAM or not relation.columns:
-        return []
-    if relation.columns[0].type is not Type.INT:
-        return []
-    return [
-        Diagnostic(
-            "HW409",
-            f"this {word} is in units of time, but the time of `{relation.name}` is an int",
-            span,
-            hint=f"give the {word} as a bare number in the same unit as the column, or declare the column a timestamp",
-        )
-    ]

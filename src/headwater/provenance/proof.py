@@ -40,6 +40,8 @@ class Proof:
     rule: str | None = None
     children: list[Proof] = field(default_factory=list)
     text: str = ""
+    until: Any = None  # when the row ends; None: never, or a total, which ends with any of its bindings
+    decides: bool = False  # a fact that ends first among those the proof rests on
 
     @property
     def facts(self) -> list[Fact]:
@@ -92,6 +94,11 @@ class Proof:
             pending.extend(reversed(entries))
 
     def _line(self) -> str:
+        if self.until is None:
+            return self._stem()
+        return f"{self._stem()}  until {self.until}" + (" (decides)" if self.decides else "")
+
+    def _stem(self) -> str:
         match self.reason:
             case Reason.FACT:
                 return self.text
@@ -117,6 +124,7 @@ class Proof:
                     "reason": node.reason.value,
                     "rule": node.rule,
                     "text": node.text,
+                    **({} if node.until is None else {"until": node.until, "decides": node.decides}),
                     "children": [number[id(child)] for child in node.children],
                 }
                 for at, node in enumerate(nodes)

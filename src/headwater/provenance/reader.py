@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,8 @@ from headwater.engine.strand import Runner
 from headwater.engine.values import SYMBOLIC, Codes, Symbols, decode, null_code
 from headwater.language.printer import print_goal, print_rule, print_term
 from headwater.language.tree import Assign, Atom, Constant, Negation, Variable
-from headwater.plan.model import Absent, FlatRule, Join, Let, Owned, Step, Test, Var
+from headwater.plan.model import Absent, FlatRule, Join, Let, Owned, Step, Table, Test, Var
+from headwater.program.clock import FOREVER
 from headwater.provenance.proof import Proof, Reason
 
 _NEAREST = 3
@@ -27,69 +28,93 @@ _TRACED = 10_000
 
 
 class Reader:
-    def __init__(self, shard: Shard) -> None:
+    def __init__(self, shard: Shard, moment: Callable[[int], Any] = lambda code: code) -> None:
+        """`moment` gives a time of the clock as users write it."""
         self._shard = shard
+        self._moment = moment
         self._labels: dict[int, str] = {}
 
     # Why
 
     def proof(self, table: str, row: int) -> Proof:
         """The proof of a stored row."""
-        store = self._shard.stores[table]
+        store, row = self._kept(self._shard.stores[table], row)
         made: dict[tuple[str, int], Proof] = {}
         pending = [(store, row)]
         root = self._node(store, row, made)
         while pending:
             store, row = pending.pop()
             node = made[store.name, row]
-            for parent, at in self._parents(store, row):
+            for parent, at in (self._kept(*one) for one in self._parents(store, row)):
                 known = (parent.name, at) in made
                 node.children.append(self._node(parent, at, made))
                 if not known:
                     pending.append((parent, at))
             node.children.extend(self._absences(store, row))
+        self._decide(made)
         return root
+
+    def _kept(self, store: Store, row: int) -> tuple[Store, int]:
+        """Where the row's own proof is: of a relation that shows the best of what it keeps, among what it keeps."""
+        kept = self._shard.stores.get(f"{store.name}'kept")
+        return (store, row) if kept is None else (kept, int(store.proof[row, 0]))
+
+    def _decide(self, made: dict[tuple[str, int], Proof]) -> None:
+        """Point out the facts that end first."""
+        ends = {key: self._lease(self._shard.stores[key[0]], key[1]) for key, node in made.items() if node.until}
+        facts = {key: end for key, end in ends.items() if made[key].reason in (Reason.FACT, Reason.STATED)}
+        for key, end in facts.items():
+            made[key].decides = end == min(facts.values())
+
+    def _lease(self, store: Store, row: int) -> int:
+        lease = store.table.lease
+        return FOREVER if lease is None else int(store.data[row, lease])
 
     def _node(self, store: Store, row: int, made: dict[tuple[str, int], Proof]) -> Proof:
         found = made.get((store.name, row))
         if found is None:
             values = self._values(store, row)
             rule = int(store.rules[row])
+            name = store.table.stands_for or store.name
             if store.table.bag:
                 text = ", ".join(
                     f"{name} = {_shown(value)}" for name, value in zip(store.table.columns, values, strict=True)
                 )
                 found = Proof(store.name.partition("'")[0], values, Reason.BINDING, text=f"for {text}")
             elif rule == BASE:
-                found = Proof(store.name, values, Reason.FACT, text=_atom(store.name, values))
+                found = Proof(name, values, Reason.FACT, text=_atom(store.table, values))
             elif rule < BASE:
                 origin = self._shard.plan.aggregations[-2 - rule].rule
-                found = Proof(store.name, values, Reason.AGGREGATE, self._label(origin), text=_atom(store.name, values))
+                found = Proof(name, values, Reason.AGGREGATE, self._label(origin), text=_atom(store.table, values))
             else:
                 flat = self._shard.plan.rules[rule]
                 reason = Reason.RULE if flat.body else Reason.STATED
-                found = Proof(store.name, values, reason, self._label(flat.origin), text=_atom(store.name, values))
+                found = Proof(name, values, reason, self._label(flat.origin), text=_atom(store.table, values))
+            lease = self._lease(store, row)
+            if lease < FOREVER:
+                found.until = self._moment(lease)
             made[store.name, row] = found
         return found
 
     def _label(self, origin: int) -> str:
         if origin not in self._labels:
             rule = self._shard.plan.program_rules[origin]
-            self._labels[origin] = rule.label or print_rule(rule)
+            self._labels[origin] = rule.label or print_rule(rule.origin or rule)
         return self._labels[origin]
 
     def _values(self, store: Store, row: int) -> tuple[Any, ...]:
+        """The row as written; a time that is not kept is None."""
         symbols = self._shard.symbols
         codes = store.data[row].tolist()
         return tuple(
             None
-            if at in store.table.nullable and code == null_code(kind)
-            else code
-            if kind is Type.INT
-            else symbols.values[code]
-            if kind in SYMBOLIC
-            else _value(code, kind, symbols)
-            for at, (code, kind) in enumerate(zip(codes, store.table.types, strict=True))
+            if one.at is None or (one.at in store.table.nullable and codes[one.at] == null_code(one.type))
+            else codes[one.at]
+            if one.type is Type.INT
+            else symbols.values[codes[one.at]]
+            if one.type in SYMBOLIC
+            else _value(codes[one.at], one.type, symbols)
+            for one in store.table.written
         )
 
     def _parents(self, store: Store, row: int) -> Iterator[tuple[Store, int]]:
@@ -148,10 +173,12 @@ class Reader:
     def attempts(self, table: str, key: Codes) -> list[Attempt]:
         """For each rule that could have derived a row, the first goal that fails and the bindings that came closest."""
         found: list[Attempt] = []
+        table = f"{table}'kept" if f"{table}'kept" in self._shard.stores else table
         for flat in self._shard.plan.rules:
             if flat.table != table:
                 continue
-            text = print_rule(self._shard.plan.program_rules[flat.origin])
+            rule = self._shard.plan.program_rules[flat.origin]
+            text = print_rule(rule.origin or rule)
             pull = next((one for one in flat.pulls if len(one.columns) == key.shape[1]), flat.pulls[0])
             runner = Runner(pull.strand, flat, self._shard.context, pull.columns)
             at, batch = runner.trace(key[:, list(pull.columns)], _TRACED)
@@ -172,28 +199,34 @@ class Reader:
         rows: list[int] = []
         for group in groups:
             rows += rows_with(store.index(group), np.ascontiguousarray(key[:, list(group)]), store)[1].tolist()
-        return [_atom(table, self._values(store, row)) for row in sorted(set(rows))]
+        return [_atom(store.table, self._values(store, row)) for row in sorted(set(rows))]
 
     def _other_value(self, runner: Runner, batch: Batch, key: Codes, text: str) -> Attempt:
         """A rule that derives rows of the same group: this one, which is not among the best, or others."""
         columns = runner.head_columns(batch)
+        table = self._shard.stores[runner.rule.table].table
         same = np.ones(batch.size, dtype=np.bool_)
-        for column, wanted in zip(columns, key[0].tolist(), strict=True):
-            same &= column == wanted
+        for at in table.identity:
+            same &= columns[at] == key[0, at]
         if same.any():
             return Attempt(text, None, [])
-        table = self._shard.stores[runner.rule.table].table
+        count = min(_NEAREST, batch.size)
         shown = [
-            to_values(column[:_NEAREST], kind, self._shard.symbols, nullable=at in table.nullable)
-            for at, (column, kind) in enumerate(zip(columns, table.types, strict=True))
+            [None] * count
+            if one.at is None
+            else to_values(columns[one.at][:count], one.type, self._shard.symbols, nullable=one.at in table.nullable)
+            for one in table.written
         ]
-        rows = [_atom(runner.rule.table, row) for row in zip(*shown, strict=True)]
+        rows = [_atom(table, row) for row in zip(*shown, strict=True)]
         return Attempt(text, f"its head: it derives {', '.join(dict.fromkeys(rows))}", [])
 
     def _goal(self, step: Step, flat: FlatRule) -> str:
         match step:
             case Join(atom=atom):
-                return print_goal([goal for goal in flat.body if isinstance(goal, Atom)][atom])
+                rule = self._shard.plan.program_rules[flat.origin]
+                written = [goal for goal in (rule.origin or rule).body if isinstance(goal, Atom)]
+                stored = [goal for goal in flat.body if isinstance(goal, Atom)]
+                return print_goal(written[atom] if atom < len(written) else stored[atom])
             case Absent(pattern=pattern):
                 for goal in flat.body:
                     if isinstance(goal, Negation) and goal.atom.relation == pattern.table:
@@ -233,7 +266,7 @@ class WhyNot:
     instead: tuple[str, ...] = ()  # what its group has in its place
 
     def __str__(self) -> str:
-        lines = [f"{_atom(self.relation, self.row)} is not there"]
+        lines = [f"{self.relation}({', '.join(map(_shown, self.row))}) is not there"]
         if self.instead:
             shown = ", ".join(self.instead[:_NEAREST])
             lines.append(f"  in its place: {shown}" + (", ..." if len(self.instead) > _NEAREST else ""))
@@ -257,8 +290,10 @@ def _binding(one: dict[str, Any]) -> str:
     return ", ".join(f"{name} = {_shown(value)}" for name, value in one.items())
 
 
-def _atom(relation: str, values: tuple[Any, ...]) -> str:
-    return f"{relation}({', '.join(map(_shown, values))})"
+def _atom(table: Table, values: tuple[Any, ...]) -> str:
+    """A row as text; a time that is not kept is `_`."""
+    shown = ("_" if one.at is None else _shown(value) for one, value in zip(table.written, values, strict=True))
+    return f"{table.stands_for or table.name}({', '.join(shown)})"
 
 
 def _shown(value: Any) -> str:

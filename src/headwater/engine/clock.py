@@ -1,0 +1,225 @@
+"""The clock of a shard, and the base rows that live by it.
+
+A row of a stream has a time, and with a window or a ttl a lease: the moment at which it ends. With a slide, windows
+move in steps, so both its beginning and its end wait for the next step; until it begins, it is *pending*, in a
+table of its own. Neither time nor lease is part of the row's identity: the same row with a later time is a new version
+of it (a renewal), and the old version becomes a ghost that proofs may rest on until its own lease is over. A keyed
+stream holds one row per key, the one with the latest time.
+
+Promise of `expire`: afterwards no row of any table with leases is left whose lease is over, at the cost of those rows,
+without a join; every row left that rests on rows with leases rests on ones that are left too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.core.errors import DataError
+from headwater.engine.expiry import Expiries
+from headwater.engine.level import Transaction
+from headwater.engine.selection import rows_with
+from headwater.engine.states import BASE, EVER, GHOST, GONE
+from headwater.engine.store import Store
+from headwater.engine.values import Codes
+from headwater.plan.tables import pending
+from headwater.program.clock import FOREVER, Lifetime
+
+Proofs = npt.NDArray[np.int32]
+
+
+class Clock:
+    """`now` is the latest moment known (None: none yet)."""
+
+    def __init__(self, stores: Mapping[str, Store], keys: Mapping[str, tuple[int, ...]]) -> None:
+        self._stores = stores
+        self._keys = keys
+        self._streams = [store for store in stores.values() if store.table.base and store.table.life is not None]
+        self._lasting = [store for store in stores.values() if store.table.lasting]
+        self.now: int | None = None
+
+    def after(self, inserts: Mapping[str, Codes], now: int | None) -> int | None:
+        """What the clock shows once these rows have come and, if given, the moment `now`."""
+        moments = [one for one in (self.now, now) if one is not None]
+        for name, rows in inserts.items():
+            if self._stores[name].table.time is not None and rows.shape[0]:
+                moments.append(int(rows[:, 0].max()))
+        return max(moments, default=None)
+
+    def late(self, name: str, rows: Codes) -> npt.NDArray[np.bool_]:
+        """Which of these rows lie further behind the clock than their stream allows."""
+        life = self._stores[name].table.life
+        if life is None or life.lateness is None or self.now is None:
+            return np.zeros(rows.shape[0], dtype=np.bool_)
+        return rows[:, 0] < self.now - life.lateness
+
+    # In a transaction
+
+    def expire(self, transaction: Transaction) -> None:
+        """Drop all rows whose lease is over."""
+        now = transaction.now
+        if now is None:
+            return
+        for store in self._lasting:
+            rows = _expiries(store).due(now)
+            if rows.size:
+                store.release(rows, transaction.journal)
+                store.set_state(rows, GONE, transaction.journal)
+                transaction.expired.add(store.name)
+
+    def begin(self, transaction: Transaction) -> None:
+        """Let the rows in for which a window has moved far enough."""
+        now = transaction.now
+        for store in self._streams:
+            waiting = self._stores.get(pending(store.name))
+            if now is not None and waiting is not None:
+                rows = _expiries(waiting).due(now)
+                if rows.size:
+                    waiting.set_state(rows, GONE, transaction.journal)
+                    codes = waiting.data[rows, : waiting.width - 1].astype(np.int64)
+                    self._admit(transaction, store, codes, BASE, np.zeros((rows.size, 0), dtype=np.int32))
+
+    def insert(self, transaction: Transaction, store: Store, rows: Codes, rule: int, proofs: Proofs) -> None:
+        """Rows of a stream or of a relation with a ttl, as written; those of a later step wait for it."""
+        now, life = transaction.now, store.table.life
+        assert life is not None
+        if now is None:
+            raise DataError(
+                f"error[HW803]: `{store.name}` lives by the clock, and no time is known yet; "
+                "call advance(...) with the time it is now first"
+            )
+        if life.slide is not None:
+            waiting = self._stores[pending(store.name)]
+            starts = _step_after(rows[:, 0], life.slide)
+            soon = starts > now
+            if soon.any():
+                codes = np.column_stack([rows[soon], starts[soon]])
+                waiting.admit([codes[:, column] for column in range(waiting.width)])
+                none = np.zeros((codes.shape[0], 0), dtype=np.int32)
+                waiting.merge(codes, none, BASE, transaction.tick, transaction.journal)
+                rows, proofs = rows[~soon], proofs[~soon]
+        self._admit(transaction, store, rows, rule, proofs)
+
+    def delete(self, transaction: Transaction, store: Store, rows: Codes) -> None:
+        """Rows as written, whatever their time."""
+        identity = [at for at in store.table.identity if at < rows.shape[1]]
+        keys = np.ascontiguousarray(rows[:, identity])
+        waiting = self._stores.get(pending(store.name))
+        if waiting is not None:
+            found = rows_with(waiting.index(tuple(identity)), keys, waiting)[1]
+            if found.size:
+                waiting.set_state(np.unique(found), GONE, transaction.journal)
+        self._end(transaction, store, keys)
+
+    def committed(self, transaction: Transaction) -> None:
+        """Keep the time that a transaction has moved to."""
+        before, self.now = self.now, transaction.now
+        if self.now is not None and self.now != before:
+            for store in self._stores.values():
+                if store.expiries is not None:
+                    store.expiries.forget(self.now)
+
+    # Versions of base rows
+
+    def _admit(self, transaction: Transaction, store: Store, rows: Codes, rule: int, proofs: Proofs) -> None:
+        """Rows that begin now: each becomes the version of its identity, and of its key, if none is newer."""
+        table, now = store.table, transaction.now
+        assert now is not None
+        codes = _with_lease(store, rows, now)
+        keep = np.ones(codes.shape[0], dtype=np.bool_) if table.lease is None else codes[:, table.lease] > now
+        age, key = _age(store), self._keys.get(store.name)
+        order = np.flatnonzero(keep)
+        for columns in (table.identity,) if key is None else (table.identity, key):
+            order = order[_latest(codes[order][:, list(columns)], codes[order, age])]
+        codes, proofs = codes[order], proofs[order]
+        newest = np.ones(codes.shape[0], dtype=np.bool_)
+        left, held = rows_with(store.index(table.identity), _columns(codes, table.identity), store)
+        newest[left] = codes[left, age] > store.data[held, age]
+        replaced = held[newest[left]]
+        if key is not None:
+            left, held = rows_with(store.index(key), _columns(codes, key), store)
+            other = (_columns(codes[left], table.identity) != store.data[held][:, list(table.identity)]).any(axis=1)
+            left, held = left[other], held[other]
+            newest[left[codes[left, age] < store.data[held, age]]] = False
+            away = held[newest[left]]
+            if (store.rules[away] != BASE).any():
+                raise DataError(f"a fact of the program has the key of a row of `{store.name}`, and cannot be replaced")
+            self._end(transaction, store, _columns(store.data[away].astype(np.int64), table.identity))
+        if replaced.size:
+            store.set_state(replaced, GHOST, transaction.journal)
+        codes, proofs = codes[newest], proofs[newest]
+        store.admit([codes[:, column] for column in range(store.width)])
+        store.reserve(codes.shape[0])
+        store.merge(codes, proofs, rule, transaction.tick, transaction.journal)
+
+    def _end(self, transaction: Transaction, store: Store, keys: Codes) -> None:
+        """Take away all versions of these identities, except facts of the program, which always hold."""
+        if not keys.shape[0]:
+            return
+        index = store.index(store.table.identity)
+        stamps = store.stamp
+        versions = np.where(stamps == GHOST, EVER, stamps)
+        rows = np.unique(rows_with(index, keys, store, versions)[1])
+        ours = rows[store.rules[rows] == BASE]
+        if ours.size:
+            store.set_state(ours, GONE, transaction.journal)
+            stated = rows[(store.rules[rows] != BASE) & (store.stamp[rows] == GHOST)]
+            if stated.size:
+                store.set_state(stated, transaction.tick, transaction.journal)
+
+
+def _expiries(store: Store) -> Expiries:
+    if store.expiries is None:
+        store.expiries = Expiries(store)
+    return store.expiries
+
+
+def _age(store: Store) -> int:
+    """The column that tells which of two versions is newer."""
+    column = store.table.time if store.table.time is not None else store.table.lease
+    assert column is not None
+    return column
+
+
+def _with_lease(store: Store, rows: Codes, now: int) -> Codes:
+    table, life = store.table, store.table.life
+    assert life is not None
+    if table.lease is None:
+        return rows
+    times = rows[:, 0] if table.time is not None else np.full(rows.shape[0], now, dtype=np.int64)
+    return np.column_stack([rows, ends(life, times)])
+
+
+def ends(life: Lifetime, times: Codes) -> Codes:
+    """The moments at which rows of these times are over."""
+    found = np.full(times.shape[0], FOREVER, dtype=np.int64)
+    if life.ttl is not None:
+        found = np.minimum(found, _plus(times, life.ttl))
+    if life.size is not None:
+        over = _plus(times, life.size)
+        found = np.minimum(found, over if life.slide is None else _step_after(over, life.slide))
+    return found
+
+
+def _plus(times: Codes, span: int) -> Codes:
+    return np.where(times > FOREVER - span, FOREVER, times + min(span, FOREVER))
+
+
+def _step_after(times: Codes, slide: int) -> Codes:
+    """The first step at or after each moment."""
+    return np.where(times >= FOREVER - slide, FOREVER, -(-times // slide) * slide)
+
+
+def _latest(keys: Codes, ages: Codes) -> npt.NDArray[np.intp]:
+    """Of rows with one key the one with the greatest age, the last of equals; in ascending order."""
+    order = np.lexsort((np.arange(ages.size), ages, *keys.T[::-1]))
+    ordered = keys[order]
+    last = np.ones(ages.size, dtype=np.bool_)
+    last[:-1] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    return np.sort(order[last])
+
+
+def _columns(rows: Codes, columns: tuple[int, ...]) -> Codes:
+    return np.ascontiguousarray(rows[:, list(columns)])

@@ -1,0 +1,46 @@
+"""Tables whose rows have a time or a lease beside their identity: which versions of a row are kept.
+
+`Keeps.BEST`: of each identity the earliest time, and of each group the best values. `Keeps.FRONTIER`: all rows that are
+so now or will be when others have ended: exactly those that no other row makes needless for as long as they live.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.engine.expressions import distinct_rows, order_keys
+from headwater.engine.frontier_kernels import keep_frontier
+from headwater.engine.values import Codes, Symbols, null_code
+from headwater.plan.model import Best, Pick, Table
+from headwater.program.model import Keeps
+
+
+def kept_versions(table: Table, pick: Pick, rows: Codes, offered: int, symbols: Symbols) -> npt.NDArray[np.bool_]:
+    """Which of these rows a pick keeps; the first `offered` are new, the others are all that their groups have."""
+    _, group = distinct_rows(np.ascontiguousarray(rows[:, list(pick.group)]))
+    nothing = np.zeros(rows.shape[0], dtype=np.int64)
+    if pick.value == table.time:
+        value, identity = nothing, nothing  # the group is the identity, and its time decides
+    else:
+        value = best_first(table, pick, rows[:, pick.value], symbols)
+        beside = [at for at in table.identity if at not in pick.group and at != pick.value]
+        identity = distinct_rows(np.ascontiguousarray(rows[:, beside]))[1] if beside else nothing
+    time = nothing if table.time is None else rows[:, table.time]
+    lease = nothing if table.lease is None or table.keeps is Keeps.BEST else rows[:, table.lease]
+    fresh = np.arange(rows.shape[0]) < offered  # of equals the one that is there stays
+    order = np.lexsort((fresh, time, ~lease, identity, value, group))
+    keep = np.empty(rows.shape[0], dtype=np.bool_)
+    keep_frontier(order, group, value, identity, time, lease, pick.limit, keep)
+    return keep
+
+
+def best_first(table: Table, pick: Pick, codes: Codes, symbols: Symbols) -> Codes:
+    """Integers that are the smaller the better a value is for a pick; a null is the worst of all."""
+    kind = table.types[pick.value]
+    values = order_keys(codes, kind, symbols)
+    if pick.best is Best.MAX:
+        return ~values  # reverses the order without overflow
+    if pick.value in table.nullable:
+        return np.where(codes == null_code(kind), np.iinfo(np.int64).max, values)
+    return values
