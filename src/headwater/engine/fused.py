@@ -20,7 +20,7 @@ from headwater.engine.index import Box, Matrix, Rows, box_of
 from headwater.engine.journal import Entry, Journal
 from headwater.engine.selection import is_single
 from headwater.engine.standing import Standing
-from headwater.engine.states import GHOST, GONE, MARKED
+from headwater.engine.states import EVER, GHOST, GONE, MARKED
 from headwater.engine.store import Store, Writer
 from headwater.engine.values import NULL, Symbols, encode
 from headwater.language.tree import Binary, Constant, Term, Variable
@@ -120,8 +120,7 @@ class FusedSet:
         kinds = head.table.types
         places = [probe.place(one, kind, symbols) for one, kind in zip(rule.head, kinds, strict=True)]
         self._places = _places(places)
-        copies = all(side != _CONSTANT for side, _ in places) and (probe.key_from >= 0).all()
-        self._short = len(places) <= 2 and len(probe.columns) == 1 and bool(copies)
+        self._short = _is_short(places, probe.key_from)
         self._ends = (*places[0], *places[-1])
 
     def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Outcome:
@@ -134,21 +133,21 @@ class FusedSet:
         head.identify()
         clean = journal.all_alive(head)
         writer = Writer(head, journal, 1 if clean else _ROOM)
+        proofs, slots = rows.reshape(-1, 1), np.array([probe.slot])
         at, place, linked = 0, np.int64(-1), np.int32(-1)
         while at < rows.size:
-            revived = 0
-            if clean and self._short and head.space is not None and arguments.box[0]:
-                at, place, linked, size = kernels.join_short(
+            if self._short and head.space is not None and arguments.box[0]:
+                at, place, linked, size, revived = kernels.join_short(
                     rows, probe.left.data, probe.key_from[0], probe.right.data, *arguments.box[1:], *arguments.lists,
-                    probe.right.stamp, arguments.newest, *self._ends, probe.slot, self._rule.id, after, head.data,
-                    head.stamp, head.rules, head.proof, head.heads, head.space.base, head.space.extent, head.size,
-                    head.room(), at, place, linked,
+                    probe.right.stamp, arguments.newest, *self._ends, proofs, slots, 1 - probe.slot, self._rule.id,
+                    after, head.data, head.stamp, head.rules, head.proof, head.heads, head.space.base,
+                    head.space.extent, head.size, head.room(), clean, at, place, linked, *writer.buffers,
                 )  # fmt: skip
             else:
                 at, place, linked, size, revived = kernels.join_merge(
-                    rows, *arguments.all, *self._places, rows.reshape(-1, 1), np.array([probe.slot]), 1 - probe.slot,
-                    self._rule.id, after, head.data, head.stamp, head.rules, head.proof, head.heads,
-                    *box_of(head.space), head.size, head.room(), clean, at, place, linked, *writer.buffers,
+                    rows, *arguments.all, *self._places, proofs, slots, 1 - probe.slot, self._rule.id, after, head.data,
+                    head.stamp, head.rules, head.proof, head.heads, *box_of(head.space), head.size, head.room(), clean,
+                    at, place, linked, *writer.buffers,
                 )  # fmt: skip
             writer.took(size, revived)
             if at < rows.size:
@@ -156,6 +155,11 @@ class FusedSet:
                 if probe.left is head or probe.right is head:
                     arguments = probe.arguments(tick)
         return writer.came(), _NO_ROWS
+
+
+def _is_short(places: list[tuple[int, int]], key_from: npt.NDArray[np.int64]) -> bool:
+    """Whether `join_short` can do it: one or two columns, copied, met by a key of one column."""
+    return len(places) <= 2 and key_from.size == 1 and key_from[0] >= 0 and all(one != _CONSTANT for one, _ in places)
 
 
 class FusedTail:
@@ -191,6 +195,8 @@ class FusedTail:
             else:
                 places.append((_LEFT, self._names.index(source.name)))
         self._places = _places(places)
+        self._short = _is_short(places, self._key_from)
+        self._ends = (*places[0], *places[-1])
 
     def run(self, batch: Batch, tick: int, after: int, journal: Journal) -> Rows:
         """Head rows that these bindings give, alive from round `after` on."""
@@ -210,12 +216,20 @@ class FusedTail:
         rows = np.arange(batch.size, dtype=np.int32)
         at, place, linked = 0, np.int64(-1), np.int32(-1)
         while at < rows.size:
-            at, place, linked, size, revived = kernels.join_merge(
-                rows, left, self._key_from, self._constants, right.data, index.columns, *box_of(index.space),
-                *index.lists, right.stamp, newest, *self._places, proofs, self._slots, self._slot, self._rule, after,
-                head.data, head.stamp, head.rules, head.proof, head.heads, *box_of(head.space), head.size, head.room(),
-                clean, at, place, linked, *writer.buffers,
-            )  # fmt: skip
+            if self._short and head.space is not None and index.space is not None:
+                at, place, linked, size, revived = kernels.join_short(
+                    rows, left, self._key_from[0], right.data, index.space.base, index.space.extent, *index.lists,
+                    right.stamp, newest, *self._ends, proofs, self._slots, self._slot, self._rule, after, head.data,
+                    head.stamp, head.rules, head.proof, head.heads, head.space.base, head.space.extent, head.size,
+                    head.room(), clean, at, place, linked, *writer.buffers,
+                )  # fmt: skip
+            else:
+                at, place, linked, size, revived = kernels.join_merge(
+                    rows, left, self._key_from, self._constants, right.data, index.columns, *box_of(index.space),
+                    *index.lists, right.stamp, newest, *self._places, proofs, self._slots, self._slot, self._rule,
+                    after, head.data, head.stamp, head.rules, head.proof, head.heads, *box_of(head.space), head.size,
+                    head.room(), clean, at, place, linked, *writer.buffers,
+                )  # fmt: skip
             writer.took(size, revived)
             if at < rows.size:
                 head.expand()
@@ -343,7 +357,7 @@ class FusedBest:
         lost = lost[lost >= 0]
         if lost.size:
             head.set_state(lost, GHOST, journal)
-        head.admit([candidates[:, column] for column in range(head.width)])
+        head.admit_rows(candidates)
         if head.buried or head.standing is None:
             head.reserve(values.size)
             return head.merge(candidates, proofs, self._rule.id, after, journal), lost
@@ -399,6 +413,8 @@ class FusedPull:
             else:
                 places[column] = (_LEFT, known[source.name]) if source.name in known else (_RIGHT, bound[source.name])
         self._places = _places(places)
+        self._short = bool(places) and _is_short(places, self._key_from)
+        self._ends = (*places[0], *places[-1]) if places else ()
 
     def run(self, rows: Rows, tick: int, journal: Journal) -> Rows:
         """Of these marked rows those that were derived again, alive from round `tick` on."""
@@ -410,11 +426,19 @@ class FusedPull:
         found = np.empty(rows.size, dtype=np.int32)
         old_rule = np.empty(rows.size, dtype=np.int16)
         old_proof = np.empty((rows.size, head.depth), dtype=np.int32)
-        count = kernels.pull_pairs(
-            rows, MARKED, head.data, self._key_from, self._constants, right.data, index.columns, *box_of(index.space),
-            *index.lists, right.stamp, *self._places, last.data, last.heads, *box_of(last.space), last.stamp,
-            self._slot, self._rule, tick, head.stamp, head.rules, head.proof, found, old_rule, old_proof,
-        )  # fmt: skip
+        written = head.stamp, head.rules, head.proof, found, old_rule, old_proof
+        if self._short and index.space is not None and last.space is not None:
+            count = kernels.pull_short(
+                rows, MARKED, head.data, self._key_from[0], right.data, index.space.base, index.space.extent,
+                *index.lists, right.stamp, right.all_older(EVER, rows.size), *self._ends, last.heads, last.space.base,
+                last.space.extent, last.stamp, self._slot, self._rule, tick, *written,
+            )  # fmt: skip
+        else:
+            count = kernels.pull_pairs(
+                rows, MARKED, head.data, self._key_from, self._constants, right.data, index.columns,
+                *box_of(index.space), *index.lists, right.stamp, *self._places, last.data, last.heads,
+                *box_of(last.space), last.stamp, self._slot, self._rule, tick, *written,
+            )  # fmt: skip
         came = found[:count].copy()
         if count:
             was = np.full(count, MARKED, dtype=np.int32)

@@ -22,6 +22,7 @@ Rows = npt.NDArray[np.int32]
 Matrix = npt.NDArray[Any]
 Box = tuple[bool, npt.NDArray[np.int64], npt.NDArray[np.int64]]
 _DIRECT_CELLS_PER_ROW = 16
+_GROWING = 4  # so many times more while a table grows: it is likely to go on
 _DIRECT_FLOOR = 1 << 20  # cells; memory is only touched where rows are
 _SORT_FROM = 1 << 12
 _CARRY = 64  # entries copied in the time that a row takes to be met
@@ -38,10 +39,12 @@ class Space:
         self.extent = extent
 
     @classmethod
-    def around(cls, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64], rows: int) -> Space | None:
+    def around(
+        cls, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64], rows: int, *, growing: bool = False
+    ) -> Space | None:
         """A direct space for keys between `low` and `high`, with room to grow, or None if too large."""
         spread = [int(top) - int(bottom) + 1 for bottom, top in zip(low, high, strict=True)]
-        budget = max(_DIRECT_FLOOR, _DIRECT_CELLS_PER_ROW * rows)
+        budget = max(_DIRECT_FLOOR, _DIRECT_CELLS_PER_ROW * rows * (_GROWING if growing else 1))
         cells = math.prod(spread)
         if cells > budget:
             return None
@@ -52,6 +55,10 @@ class Space:
     @property
     def cells(self) -> int:
         return int(np.prod(self.extent)) if self.extent.size else 1
+
+    def is_wide(self, rows: int) -> bool:
+        """Whether it has many more cells than so many rows are worth."""
+        return self.cells > max(_DIRECT_FLOOR, 2 * _DIRECT_CELLS_PER_ROW * rows)
 
     def holds(self, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> bool:
         return bool(np.all(low >= self.base) and np.all(high < self.base + self.extent))

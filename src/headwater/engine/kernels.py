@@ -438,10 +438,13 @@ def join_merge(
 @njit(cache=True, nogil=True)
 def join_short(
     rows, left, key_column, right, right_base, right_extent, begin, order, right_heads, chain, right_stamp, newest,
-    first_side, first_from, second_side, second_from, left_slot, rule_id, tick, data, stamp, rules, proof, heads, base,
-    extent, size, limit, at, place, linked,
+    first_side, first_from, second_side, second_from, left_proof, left_slots, right_slot, rule_id, tick, data, stamp,
+    rules, proof, heads, base, extent, size, limit, all_alive, at, place, linked, back_rows, old_stamp, old_rule,
+    old_proof,
 ):  # fmt: skip
-    """`join_merge` for the commonest case: a key of one column, a head of one or two, both direct, all rows alive."""
+    """`join_merge` for the commonest case: a key of one column, a head of one or two, both direct."""
+    back = 0
+    full = back_rows.size
     is_sorted = begin.size > 0
     is_pair = data.shape[1] == 2
     key_base = right_base[0]
@@ -470,25 +473,38 @@ def join_short(
                     if is_pair:
                         second = np.int64(left[start, second_from] if second_side == 0 else right[other, second_from])
                     home = (first - first_base) * second_extent + (second - second_base)
-                    if heads[home] == 0:
+                    row = ~heads[home]
+                    if row < 0:
                         if size == limit:
-                            return at, place, linked, size
+                            return at, place, linked, size, back
                         heads[home] = ~np.int32(size)
                         data[size, 0] = first
                         if is_pair:
                             data[size, 1] = second
                         stamp[size] = tick
                         rules[size] = rule_id
-                        proof[size, left_slot] = start
-                        proof[size, 1 - left_slot] = other
+                        for slot in range(left_slots.size):
+                            proof[size, left_slots[slot]] = left_proof[at, slot]
+                        proof[size, right_slot] = other
                         size += 1
+                    elif not all_alive and stamp[row] <= 0:
+                        if back == full:
+                            return at, place, linked, size, back
+                        _remember(row, back, stamp, rules, proof, back_rows, old_stamp, old_rule, old_proof)
+                        back += 1
+                        if stamp[row] != GHOST:
+                            rules[row] = rule_id
+                            for slot in range(left_slots.size):
+                                proof[row, left_slots[slot]] = left_proof[at, slot]
+                            proof[row, right_slot] = other
+                        stamp[row] = tick
                 if place < last:
                     place += 1
                 else:
                     linked = chain[linked]
         place = np.int64(-1)
         at += 1
-    return at, place, linked, size
+    return at, place, linked, size, back
 
 
 @njit(inline="always")
@@ -733,6 +749,69 @@ def pull_pairs(
             if not inside:
                 continue
             _, third = _find_slot(values, last, last_heads, last_direct, last_base, last_extent)
+            if third < 0 or last_stamp[third] <= 0:
+                continue
+            found[count] = row
+            old_rule[count] = rules[row]
+            for position in range(proof.shape[1]):
+                old_proof[count, position] = proof[row, position]
+            count += 1
+            rules[row] = rule_id
+            proof[row, first_slot] = other
+            proof[row, 1 - first_slot] = third
+            stamp[row] = tick
+            break
+    return count
+
+
+@njit(cache=True, nogil=True)
+def pull_short(
+    rows, state, head, key_column, right, right_base, right_extent, begin, order, right_heads, chain, right_stamp,
+    any_stamp, first_side, first_from, second_side, second_from, last_heads, last_base, last_extent, last_stamp,
+    first_slot, rule_id, tick, stamp, rules, proof, found, old_rule, old_proof,
+):  # fmt: skip
+    """`pull_pairs` for the commonest case: a key of one column, a second atom of one or two, both direct.
+
+    With `any_stamp` all rows of the first atom are alive.
+    """
+    is_sorted = begin.size > 0
+    is_pair = last_base.size == 2
+    key_base = right_base[0]
+    key_extent = right_extent[0]
+    first_base = last_base[0]
+    first_extent = last_extent[0]
+    second_base = last_base[1] if is_pair else np.int64(0)
+    second_extent = last_extent[1] if is_pair else np.int64(1)
+    count = 0
+    for at in range(rows.size):
+        row = rows[at]
+        if stamp[row] != state:
+            continue
+        cell = np.int64(head[row, key_column]) - key_base
+        if cell < 0 or cell >= key_extent:
+            continue
+        place = np.int64(begin[cell]) if is_sorted else np.int64(0)
+        end = np.int64(begin[cell + 1]) if is_sorted else np.int64(0)
+        linked = ~right_heads[cell]
+        while True:
+            if place < end:
+                other = order[place]
+                place += 1
+            elif linked >= 0:
+                other = linked
+                linked = chain[linked]
+            else:
+                break
+            if not any_stamp and right_stamp[other] <= 0:
+                continue
+            first = np.int64(head[row, first_from] if first_side == 0 else right[other, first_from]) - first_base
+            second = np.int64(0)
+            if is_pair:
+                second = np.int64(head[row, second_from] if second_side == 0 else right[other, second_from])
+                second -= second_base
+            if first < 0 or first >= first_extent or second < 0 or second >= second_extent:
+                continue
+            third = ~last_heads[first * second_extent + second]
             if third < 0 or last_stamp[third] <= 0:
                 continue
             found[count] = row

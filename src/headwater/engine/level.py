@@ -238,7 +238,7 @@ class LevelRun:
         """Rows that another shard has derived."""
         store = self._level._stores[inbox]
         tick = self._tx.tick if self.delta else self._tx.next_tick()
-        store.admit([rows[:, column] for column in range(store.width)])
+        store.admit_rows(rows)
         proofs = np.zeros((rows.shape[0], 0), dtype=np.int32)
         self._came(store, store.merge(rows, proofs, BASE, tick, self._tx.journal), BASE)
 
@@ -443,7 +443,7 @@ class LevelRun:
             groups, rows = aggregator.settle(self._tx.journal)
             if not groups.shape[0]:
                 continue
-            head.admit([rows[:, column] for column in range(head.width)])
+            head.admit_rows(rows)
             standing = rows_with(head.index(aggregator.plan.group), groups, head)[1]
             keep = head.find(rows)
             lost = np.setdiff1d(standing, keep)

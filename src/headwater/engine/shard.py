@@ -189,6 +189,8 @@ class Shard:
             self.stores[name].count -= rows.size
         changed = transaction.journal.entries.keys()
         for name in changed:
+            self.stores[name].stop_growing()
+        for name in changed:
             if self.stores[name].table.base:
                 compact((name,), self.stores)
         for level in self.levels:
@@ -248,7 +250,7 @@ class Shard:
             if stated.size:
                 raise DataError(f"a fact of the program has the key of a row of `{store.name}`, and cannot be replaced")
             self._delete(transaction, store, np.setdiff1d(held, same[same >= 0]))
-        store.admit([rows[:, column] for column in range(store.width)])
+        store.admit_rows(rows)
         if store.size == 0 and rows.shape[0] > _BULK_FROM and store.width:
             distinct = packed_sort(rows)
             if distinct is not None:

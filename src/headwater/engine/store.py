@@ -124,6 +124,11 @@ class Store:
         high = np.array([column.max() for column in columns], dtype=np.int64)
         self.admit_range(low, high)
 
+    def admit_rows(self, rows: npt.NDArray[np.int64]) -> None:
+        """As `admit`, for rows."""
+        if rows.size:
+            self.admit_range(rows.min(axis=0), rows.max(axis=0))
+
     def admit_range(self, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> None:
         if (low >= self.bounds.low).all() and (high <= self.bounds.high).all():
             return
@@ -137,10 +142,12 @@ class Store:
         if outgrown or (self.size == 0 and self.space is None):
             self.rehash()
 
-    def rehash(self, more: int = 1) -> None:
+    def rehash(self, more: int = 1, *, growing: bool = False) -> None:
         """Build the table of identities anew, with room for more rows than there are."""
         total = self.size + more
-        self.space = Space.around(self.bounds.low, self.bounds.high, total) if self.bounds.seen else None
+        self.space = None
+        if self.bounds.seen:
+            self.space = Space.around(self.bounds.low, self.bounds.high, total, growing=growing)
         cells = self.space.cells if self.space is not None else hash_size(max(_FLOOR, total))
         self.heads = np.zeros(cells, dtype=np.int32)
         self._enter(np.arange(self.size, dtype=np.int32))
@@ -174,7 +181,7 @@ class Store:
     def append_ordered(self, rows: npt.NDArray[np.int64], rule: int, tick: int, journal: Journal) -> None:
         """Fill a store that is empty with distinct rows in ascending order, without identifying them yet."""
         assert self.size == 0
-        self.admit([rows[:, column] for column in range(self.width)])
+        self.admit_rows(rows)
         self.append(rows, np.empty((rows.shape[0], 0), dtype=np.int32), rule, tick, journal)
         self.ordered = self.size
 
@@ -210,7 +217,14 @@ class Store:
         if self.size >= self.capacity:
             self._grow(_GROWTH * max(_FLOOR, self.capacity), self.size)
         if self.space is None and self.size >= int(FULLEST * self.heads.size):
-            self.rehash()
+            self.rehash(growing=True)
+
+    def stop_growing(self) -> None:
+        """Give up a table of identities that was made for more rows than have come; it is made anew when needed."""
+        if self.space is not None and self.space.is_wide(self.size):
+            self.space = None
+            self.heads = np.zeros(2 * _FLOOR, dtype=np.int32)
+            self.identified = 0
 
     # Reading
 
