@@ -10,6 +10,7 @@ import typer
 
 from headwater import __version__
 from headwater.cli.check import check
+from headwater.cli.generate import generate
 from headwater.cli.plan import plan
 from headwater.cli.run import run
 from headwater.cli.why import why
@@ -23,7 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (check, plan, run, why):
+for command in (check, generate, plan, run, why):
     app.command()(command)
 
 

@@ -1,0 +1,1 @@
+"""Many small nodes that maintain one view together over links that take their time (000)."""

@@ -1,0 +1,127 @@
+"""Absorption provenance on the wire and in the joins: which facts a row follows from, in which combinations (000, 4).
+
+A formula is kept as what it is. Most rows are told of by one derivation: a *cube*, the facts that must all be
+alive, kept as their sorted numbers. Only a disjunction of cubes neither of which absorbs the other becomes a
+decision diagram, and what deaths leave of that may be a cube again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TypeAlias
+
+from headwater.exchange.nodes.message import Reader, put_number
+from headwater.exchange.nodes.terms import Row
+from headwater.provenance import absorption as diagrams
+from headwater.provenance.minimal_sets import MinimalSets
+
+Cube: TypeAlias = tuple[int, ...]
+Formula: TypeAlias = Cube | diagrams.Function
+
+
+class Absorption:
+    """The algebra of absorption provenance; `nodes` bounds the size of one diagram."""
+
+    def __init__(self, nodes: int | None = 2_000_000) -> None:
+        self._most = nodes
+
+    def fact(self, number: int) -> Formula:
+        return (number,)
+
+    def always(self, table: str, row: Row) -> Formula:
+        return ()
+
+    def joined(self, rule: int, table: str, row: Row, parts: Sequence[Formula]) -> Formula:
+        facts: set[int] = set()
+        others = []
+        for part in parts:
+            if isinstance(part, tuple):
+                facts.update(part)
+            else:
+                others.append(part)
+        cube = tuple(sorted(facts))
+        if not others:
+            return cube
+        found = self._diagram(cube)
+        for other in others:
+            found = diagrams.conjunction(found, other, self._most)
+        return found
+
+    def either(self, one: Formula, other: Formula) -> Formula:
+        if isinstance(one, tuple) and isinstance(other, tuple):
+            if _within(one, other):
+                return one
+            if _within(other, one):
+                return other
+        left = self._diagram(one)
+        found = diagrams.disjunction(left, self._diagram(other), self._most)
+        return one if diagrams.same(found, left) else found
+
+    def without(self, one: Formula, dead: Collection[int]) -> Formula | None:
+        if isinstance(one, tuple):
+            for fact in one:
+                if fact in dead:
+                    return None
+            return one
+        found = diagrams.restrict(one, dead)
+        if diagrams.is_never(found):
+            return None
+        return one if diagrams.same(found, one) else _plain(found)
+
+    def witnesses(self, one: Formula, steps: int = 100_000) -> frozenset[frozenset[int]]:
+        """The minimal sets of facts that the row follows from."""
+        if isinstance(one, tuple):
+            return frozenset({frozenset(one)})
+        return frozenset(frozenset(found) for found in MinimalSets(diagrams.diagram(one), steps))
+
+    def encode(self, annotations: Sequence[Formula]) -> bytes:
+        out = bytearray()
+        put_number(out, len(annotations))
+        for one in annotations:
+            if isinstance(one, tuple):
+                put_number(out, len(one) << 1)
+                before = 0
+                for fact in one:
+                    put_number(out, fact - before)
+                    before = fact
+            else:
+                content = diagrams.to_bytes(one)
+                put_number(out, len(content) << 1 | 1)
+                out += content
+        return bytes(out)
+
+    def decode(self, content: bytes) -> list[Formula]:
+        source = Reader(content)
+        found: list[Formula] = []
+        for _ in range(source.number()):
+            size = source.number()
+            if size & 1:
+                found.append(diagrams.from_bytes(source.take(size >> 1)))
+            else:
+                facts, fact = [], 0
+                for _ in range(size >> 1):
+                    fact += source.number()
+                    facts.append(fact)
+                found.append(tuple(facts))
+        return found
+
+    def _diagram(self, one: Formula) -> diagrams.Function:
+        if not isinstance(one, tuple):
+            return one
+        found = diagrams.always()
+        for fact in reversed(one):
+            found = diagrams.conjunction(diagrams.literal(fact), found)
+        return found
+
+
+def _within(one: Cube, other: Cube) -> bool:
+    """Whether the one asks for nothing that the other does not ask for, so that it absorbs it."""
+    return len(one) <= len(other) and set(one).issubset(other)
+
+
+def _plain(function: diagrams.Function) -> Formula:
+    """A diagram, or the cube that it is: then each of its nodes leads on only where its fact is alive."""
+    found = diagrams.diagram(function)
+    if all(low == 0 for low in found.low[2:]) and len(set(found.variable[2:])) == found.root - 1:
+        return tuple(sorted(found.variable[2:]))
+    return function

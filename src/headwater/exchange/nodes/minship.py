@@ -1,0 +1,139 @@
+"""MinShip: of many derivations of a row, one is sent and the others wait (000, Algorithm 3).
+
+The first derivation of a row goes out at once. Later ones, unless absorbed by what was sent, are kept. *Eager*
+sends them on in batches of W rows; *lazy* keeps them until what was sent has died, and sends them then, because
+only then do they matter to anyone else. At the end of a stream both send what is due.
+
+Where this departs from Algorithm 3:
+
+- What was sent (`Bsent`) is freed of dead facts and grows with everything that is sent. The algorithm sets it once:
+  a row that dies and is derived anew would count as sent, and be kept back for ever.
+- The algorithm answers a deletion by sending it (DEL) and then the derivations it has kept (INS), while its text
+  has the other order. In between the receiver would drop the row and everything built on it. Here no DEL is sent,
+  because the receiver learns of the dead facts itself; the derivations kept travel alone.
+- A deletion takes away kept derivations of all rows that rest on the dead fact, not only when the deleted tuple has
+  been sent; a row whose every derivation died while it waited is forgotten.
+- W counts the rows that are due, so with lazy shipping the alternatives of up to W rows go into one batch.
+- What lazy shipping would keep (`Pins`) is what the node's own tables say: every local derivation of the row. So it
+  is not kept but worked out when it is needed (`Annotated` pulls it), and a derivation of a row that has been sent
+  costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeAlias
+
+from headwater.exchange.nodes.algebra import Algebra, Annotation
+from headwater.exchange.nodes.provenances import Provenances
+from headwater.exchange.nodes.selection import AggSel
+from headwater.exchange.nodes.table import HashTable
+from headwater.exchange.nodes.terms import Row
+from headwater.plan.model import Pick
+
+
+@dataclass(frozen=True, slots=True)
+class Eager:
+    """Send every new derivation, in batches of `batch` rows."""
+
+    batch: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy:
+    """Send another derivation only when those sent have died, in batches of `batch` rows."""
+
+    batch: int = 1
+
+
+Shipping: TypeAlias = Eager | Lazy
+
+
+class MinShip(Generic[Annotation]):
+    def __init__(self, algebra: Algebra[Annotation], picks: tuple[Pick, ...], shipping: Shipping) -> None:
+        self.sent: dict[Row, Annotation] = {}
+        self.kept: dict[Row, Annotation] = {}
+        self._algebra = algebra
+        store = Provenances(algebra, HashTable[Annotation](), lazy=isinstance(shipping, Lazy))
+        self.selection = AggSel(store, HashTable[Annotation](), picks) if picks else None
+        self._batch = shipping.batch
+        self._due: dict[Row, None] = {}
+
+    def __contains__(self, row: object) -> bool:
+        """Whether a derivation of the row is known here that holds."""
+        if self.selection is not None:
+            return row in self.selection.store.table.rows
+        return row in self.sent or row in self.kept
+
+    def offer(self, row: Row, provenance: Annotation) -> list[tuple[Row, Annotation]]:
+        """A derivation came; what is to be sent now."""
+        if self.selection is None:
+            return self._take(row, provenance)
+        return [one for passing in self.selection.offer(row, provenance) for one in self._take(*passing)]
+
+    def without(self, dead: Collection[int]) -> list[Row]:
+        """Facts died; the rows of which nothing that holds is known here any more."""
+        free = self._algebra.without
+        for row, old in list(self.kept.items()):
+            new = free(old, dead)
+            if new is None:
+                del self.kept[row]
+                self._due.pop(row, None)
+            elif new is not old:
+                self.kept[row] = new
+        gone = []
+        for row, new in [(row, new) for row, old in self.sent.items() if (new := free(old, dead)) is not old]:
+            if new is not None:
+                self.sent[row] = new
+                continue
+            del self.sent[row]
+            if row in self.kept:
+                self._due[row] = None
+            else:
+                gone.append(row)
+        return gone if self.selection is None else self.selection.without(dead)
+
+    def passing(self) -> list[tuple[Row, Annotation]]:
+        """What is to be sent only now, because better rows are gone."""
+        if self.selection is None:
+            return []
+        return [one for row, told in self.selection.passing() for one in self._take(row, told)]
+
+    def replace(self, row: Row, provenance: Annotation) -> None:
+        """Another derivation for a row of which everything sent has died; it is due."""
+        self.kept[row] = provenance
+        self._due[row] = None
+
+    def full(self) -> list[tuple[Row, Annotation]]:
+        """What is due, if that fills a batch."""
+        return self.flush() if len(self._due) >= self._batch else []
+
+    def flush(self) -> list[tuple[Row, Annotation]]:
+        """Everything that is due."""
+        out = []
+        for row in self._due:
+            told = self.kept.pop(row)
+            sent = self.sent.get(row)
+            self.sent[row] = told if sent is None else self._algebra.either(sent, told)
+            out.append((row, told))
+        self._due = {}
+        return out
+
+    def stored(self) -> Iterator[tuple[Row, Annotation]]:
+        """All that is stored here, row by row."""
+        yield from self.sent.items()
+        yield from self.kept.items()
+        if self.selection is not None:
+            yield from self.selection.store.stored()
+
+    def _take(self, row: Row, provenance: Annotation) -> list[tuple[Row, Annotation]]:
+        kept, sent = self.kept.get(row), self.sent.get(row)
+        if sent is None and kept is None:
+            self.sent[row] = provenance
+            return [(row, provenance)]
+        if sent is not None and self._algebra.either(sent, provenance) is sent:
+            return []
+        self.kept[row] = provenance if kept is None else self._algebra.either(kept, provenance)
+        self._due[row] = None
+        return self.full()

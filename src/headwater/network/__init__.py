@@ -1,0 +1,1 @@
+"""Networks to try programs on: topologies and sensor fields, the same for the same seed."""

@@ -1,0 +1,51 @@
+"""`headwater generate`: files that `headwater run` reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from headwater.cli.main import app
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def test_a_topology_as_csv_is_read_by_run(tmp_path: Path) -> None:
+    made = CliRunner().invoke(app, ["generate", "transit-stub", "--output", str(tmp_path / "net"), "--links", "100"])
+    assert made.exit_code == 0, made.output
+    assert "link.csv: 100 rows" in made.output
+    file = f"link={tmp_path / 'net' / 'link.csv'}"
+    ran = CliRunner().invoke(app, ["run", str(EXAMPLES / "shortest_path_plain.dl"), "--input", file, "--format", "csv"])
+    assert ran.exit_code == 0, ran.output
+    assert len(ran.output.splitlines()) > 25 * 24
+
+
+def test_a_field_of_sensors_as_csv_is_read_by_run(tmp_path: Path) -> None:
+    made = CliRunner().invoke(app, ["generate", "sensors", "-o", str(tmp_path), "--triggered", "0.6", "--seed", "3"])
+    assert made.exit_code == 0, made.output
+    files = [f"{name}={tmp_path / name}.csv" for name in ("sensor", "mainSensorInRegion", "isTriggered")]
+    inputs = [part for file in files for part in ("--input", file)]
+    ran = CliRunner().invoke(app, ["run", str(EXAMPLES / "largest_region.dl"), *inputs])
+    assert ran.exit_code == 0, ran.output
+    assert "r" in ran.output
+
+
+def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        CliRunner().invoke(app, ["generate", "transit-stub", "-o", str(tmp_path / name), "--seed", "9", "--sparse"])
+    assert (tmp_path / "one" / "link.csv").read_bytes() == (tmp_path / "two" / "link.csv").read_bytes()
+
+
+def test_what_makes_no_network_is_told(tmp_path: Path) -> None:
+    for wrong in (["ring"], ["sensors", "--side", "5"], ["sensors", "--regions", "5000"]):
+        made = CliRunner().invoke(app, ["generate", *wrong, "--output", str(tmp_path)])
+        assert made.exit_code == 2
+        assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    made = CliRunner().invoke(app, ["generate", "transit-stub", "--output", str(tmp_path / "file" / "net")])
+    assert made.exit_code == 2
+    assert "file" in made.output
