@@ -33,6 +33,7 @@ far(X, count<Y>) :- reach(X, Y).
         [(1, -(2**63)), (2**63 - 1,)],
         ["x", ("a",), (1,), (), ((),), (1, "a"), (True,), (1.5, float("inf")), ("a", (1, (2.0, False)))],
         [7, True, 0.1, "7", (7,), ("7",)],
+        ["\ud800", "a", ("\udfff", "b"), ("b",)],
     ],
 )
 def test_symbols_of_every_kind(values: list[Any]) -> None:

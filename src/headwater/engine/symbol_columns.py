@@ -1,7 +1,7 @@
 """Symbols as an Arrow table, and back: texts, lists of texts and lists of ints in columns of their type.
 
 Each row has one column that is not null: its value. Whatever fits none of the typed columns (lists of lists, of floats,
-of several types) stands as JSON, marked by type.
+of several types, texts with half a surrogate pair) stands as JSON, marked by type.
 """
 
 from __future__ import annotations
@@ -50,15 +50,24 @@ def from_columns(table: pa.Table) -> list[Any]:
 
 
 def _column_of(value: Any) -> str:
-    if type(value) is str:
+    if type(value) is str and _is_unicode(value):
         return _TEXT
     if type(value) is tuple:
         kinds = set(map(type, value))
-        if kinds == {str}:
+        if kinds == {str} and all(map(_is_unicode, value)):
             return _TEXTS
         if kinds == {int}:
             return _INTS
     return _OTHER
+
+
+def _is_unicode(text: str) -> bool:
+    """Half a surrogate pair is a string to Python, and none to Arrow."""
+    try:
+        text.isascii() or text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _lists(column: pa.Array) -> list[tuple[Any, ...]]:

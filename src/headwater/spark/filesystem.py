@@ -1,0 +1,289 @@
+"""Files of a checkpoint, wherever it lies: on a disk that all machines see, or in a store that Arrow can reach.
+
+A path without a scheme, or with `file:`, is written by the operating system; `hdfs:`, `viewfs:`, `s3:` (also spelt
+`s3a:` and `s3n:`), `gs:` and `abfs:` (`abfss:`) through Arrow's own clients, with the credentials that those find in
+the environment of the process. Driver and executors both use the path, so what they find there must be the same.
+
+`write` promises that the file is on disk, whole, when it returns; until then a reader may see part of it. `create`
+promises that nobody ever sees part of a file, and that of two who create the same name one is told that it was there.
+Object stores have no such test: there the last one wins. Whatever goes wrong is a StateError that names the file and
+the way out.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from pyarrow import ArrowException
+from pyarrow import fs as arrow
+
+from headwater.core.errors import StateError
+
+Blocks = Iterable[bytes | memoryview]
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_ARROW_SCHEMES = ("hdfs", "viewfs", "s3", "gs", "abfs", "abfss")
+_OBJECT_STORES = frozenset({"s3", "gcs", "abfs", "abfss"})  # a file is there when it is whole
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})  # some mounted stores know none
+_FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+class Folder(ABC):
+    """A folder and all below it; names are relative to it, with `/` between their parts. Can be pickled."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.path!r})"
+
+    @abstractmethod
+    def read(self, name: str) -> bytes: ...
+
+    @abstractmethod
+    def write(self, name: str, blocks: Blocks) -> int:
+        """Write a file that nobody else writes; how many bytes it has. If that fails, no part of it is left."""
+
+    @abstractmethod
+    def create(self, name: str, content: bytes) -> bool:
+        """Put a file there at once, unless there is one of that name; whether it did."""
+
+    @abstractmethod
+    def names(self, below: str = "") -> list[str]:
+        """The files (not the folders) right in a folder below, in order; none if there is no such folder."""
+
+    @abstractmethod
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+
+    @abstractmethod
+    @contextmanager
+    def local(self, name: str) -> Iterator[Path]:
+        """A path of this machine under which the file can be opened or mapped; it may be gone afterwards."""
+
+    @contextmanager
+    def _explained(self, doing: str, name: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ArrowException) as problem:
+            raise StateError(_explanation(problem, doing, f"{self.path}/{name}")) from problem
+
+
+class LocalFolder(Folder):
+    """A folder of the operating system."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(str(Path(path).absolute()))
+
+    def _at(self, name: str) -> Path:
+        return Path(self.path) / name
+
+    def read(self, name: str) -> bytes:
+        with self._explained("read", name):
+            return self._at(name).read_bytes()
+
+    def write(self, name: str, blocks: Blocks) -> int:
+        with self._explained("write", name):
+            path = self._at(name)
+            _make_folder(path.parent)
+            length = _write(path, blocks)
+            _sync_folder(path.parent)
+            return length
+
+    def create(self, name: str, content: bytes) -> bool:
+        path = self._at(name)
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        with self._explained("write", name):
+            _make_folder(path.parent)
+            _write(temporary, [content])
+            try:
+                _move_unless_there(temporary, path)
+            except FileExistsError:
+                return False
+            finally:
+                temporary.unlink(missing_ok=True)
+            _sync_folder(path.parent)
+            return True
+
+    def names(self, below: str = "") -> list[str]:
+        with self._explained("list", below), suppress(FileNotFoundError), os.scandir(self._at(below)) as found:
+            return sorted(f"{below}/{one.name}" if below else one.name for one in found if one.is_file())
+        return []
+
+    def remove(self, name: str) -> None:
+        with self._explained("remove", name):
+            self._at(name).unlink(missing_ok=True)
+
+    @contextmanager
+    def local(self, name: str) -> Iterator[Path]:
+        yield self._at(name)
+
+
+class ArrowFolder(Folder):
+    """A folder behind one of Arrow's file systems."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._files, self._root = _connected(path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path,)
+
+    def _at(self, name: str) -> str:
+        return f"{self._root}/{name}" if name else self._root
+
+    def read(self, name: str) -> bytes:
+        with self._explained("read", name), self._files.open_input_stream(self._at(name)) as source:
+            return source.read()
+
+    def write(self, name: str, blocks: Blocks) -> int:
+        with self._explained("write", name):
+            return self._write(self._at(name), blocks)
+
+    def create(self, name: str, content: bytes) -> bool:
+        path = self._at(name)
+        with self._explained("write", name):
+            if self._files.get_file_info(path).type != arrow.FileType.NotFound:
+                return False
+            if self._files.type_name in _OBJECT_STORES:
+                self._write(path, [content])
+                return True
+            folder, _, last = path.rpartition("/")
+            temporary = f"{folder}/.{last}.{secrets.token_hex(8)}"
+            self._write(temporary, [content])
+            self._files.move(temporary, path)
+            return True
+
+    def _write(self, path: str, blocks: Blocks) -> int:
+        self._files.create_dir(path.rpartition("/")[0], recursive=True)
+        length = 0
+        try:
+            with self._files.open_output_stream(path) as sink:
+                for block in blocks:
+                    sink.write(block)
+                    length += len(block)
+        except BaseException:
+            with suppress(OSError, ArrowException):
+                self._files.delete_file(path)
+            raise
+        return length
+
+    def names(self, below: str = "") -> list[str]:
+        with self._explained("list", below):
+            found = self._files.get_file_info(arrow.FileSelector(self._at(below), allow_not_found=True))
+            start = len(self._root) + 1
+            return sorted(one.path[start:] for one in found if one.type == arrow.FileType.File)
+
+    def remove(self, name: str) -> None:
+        with self._explained("remove", name), suppress(FileNotFoundError):
+            self._files.delete_file(self._at(name))
+
+    @contextmanager
+    def local(self, name: str) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory(prefix="headwater-") as folder:
+            path = Path(folder) / "file"
+            with (
+                self._explained("read", name),
+                self._files.open_input_stream(self._at(name)) as source,
+                path.open("wb") as sink,
+            ):
+                shutil.copyfileobj(source, sink, 1 << 22)
+            yield path
+
+
+def folder(path: str | os.PathLike[str]) -> Folder:
+    """The folder that a path or URI names; raises StateError where nothing here can open it."""
+    text = os.fspath(path)
+    found = _SCHEME.match(text)
+    if found is None:
+        return LocalFolder(text)
+    scheme = found.group(1).lower()
+    if scheme == "file":
+        return LocalFolder("/" + unquote(text[len("file:") :]).lstrip("/"))
+    if scheme in ("s3a", "s3n"):
+        scheme, text = "s3", "s3" + text[3:]
+    if scheme not in _ARROW_SCHEMES:
+        known = ", ".join(f"{one}:" for one in ("file", *_ARROW_SCHEMES, "s3a"))
+        raise StateError(
+            f"{path}: executors cannot write to `{scheme}:` from Python; give a checkpoint under one of {known} "
+            "or a folder that all machines have mounted"
+        )
+    return ArrowFolder(text)
+
+
+def _connected(uri: str) -> tuple[Any, str]:
+    try:
+        files, root = arrow.FileSystem.from_uri(uri)
+    except (OSError, ArrowException) as problem:
+        raise StateError(
+            f"cannot open {uri} from Python: {problem}; its client library and credentials must be found in the "
+            "environment of the driver and of every executor"
+        ) from problem
+    return files, root.rstrip("/")
+
+
+def _explanation(problem: Exception, doing: str, where: str) -> str:
+    number = getattr(problem, "errno", None)
+    reason = getattr(problem, "strerror", None) or str(problem)
+    if number in _FULL:
+        return (
+            f"cannot {doing} {where}: no room is left on that disk ({reason}); free some and start again: "
+            "nothing that was committed is lost"
+        )
+    if number in _FORBIDDEN:
+        return f"cannot {doing} {where}: permission is missing ({reason}); grant it and start again"
+    return f"cannot {doing} {where}: {reason}"
+
+
+def _write(path: Path, blocks: Blocks) -> int:
+    length = 0
+    try:
+        with path.open("xb") as out:
+            for block in blocks:
+                out.write(block)
+                length += len(block)
+            out.flush()
+            os.fsync(out.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return length
+
+
+def _move_unless_there(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError as problem:
+        if problem.errno not in _NO_LINKS:
+            raise
+        if target.exists():
+            raise FileExistsError(target) from None
+        source.replace(target)
+
+
+def _make_folder(path: Path) -> None:
+    """A folder that will still be there after a power cut."""
+    if path.is_dir():
+        return
+    _make_folder(path.parent)
+    path.mkdir(exist_ok=True)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

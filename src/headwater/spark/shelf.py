@@ -1,0 +1,217 @@
+"""Shards in a Python worker: kept warm between batches, else made again from the checkpoint.
+
+    run = shelf.transaction(assignment, shard, inserts, deletes)
+    ... drive it, round by round, as any member's transaction ...
+    done = its value: what changed, and the report for the driver; log or snapshot are on disk
+
+What a worker keeps is a cache, never the truth. A warm shard remembers the files that it is made of. If these are the
+first of those that the assignment names, it catches up by replaying the others; in any other case (it is ahead, on
+another attempt, of another query) it is dropped, and the shard is opened from its snapshot and the logs since. So it
+does not matter which worker gets which shard, how often a batch is tried, or what became of the attempts before.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from headwater.core.errors import StateError
+from headwater.engine.guard import NO_GUARD
+from headwater.engine.snapshot import Snapshot, pack
+from headwater.exchange.member import Member, Outcome
+from headwater.exchange.wire import Incoming, Outgoing, Parcel
+from headwater.spark import log
+from headwater.spark.cadence import is_due
+from headwater.spark.checkpoint import Assignment
+from headwater.spark.filesystem import Folder
+from headwater.spark.manifest import Part, Report, Saved
+
+Tables = Mapping[str, pa.Table]
+_KEPT_BYTES = 2 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A batch that one shard has done, and has on disk; it counts once the driver has committed the report."""
+
+    outcome: Outcome
+    report: Report
+
+
+@dataclass(slots=True)
+class _Warm:
+    member: Member
+    files: tuple[str, ...]  # what its state is made of
+
+
+class Shelf:
+    """The shards that one process keeps, up to so many bytes; the ones that were used least recently go first."""
+
+    def __init__(self, limit: int = _KEPT_BYTES) -> None:
+        self.limit = limit
+        self._warm: OrderedDict[tuple[str, int], _Warm] = OrderedDict()
+
+    def transaction(
+        self,
+        assignment: Assignment,
+        shard: int,
+        inserts: Tables,
+        deletes: Tables,
+        *,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Generator[Outgoing, Incoming, Done]:
+        """One shard's part of a batch, with the base rows routed to it; driven like `Member.transaction`.
+
+        When it returns, what it did is on disk. Closing it, or any error, leaves nothing behind that anyone would use.
+        """
+        member = self._take(assignment, shard)
+        begun, before = time.perf_counter(), _stored(member)
+        entry = log.Entry(assignment.committed is None, inserts, deletes)
+        run = member.transaction(inserts, deletes, first=entry.first, cancelled=cancelled)
+        outcome = yield from _recorded(run, entry)
+        seconds = time.perf_counter() - begun
+        changed = max(0, _stored(member) - before) + sum(went.num_rows for _, went in outcome.changes.values())
+        part = _keep(assignment, member, entry, changed, seconds)
+        if part.logs or not _is_exact(member):
+            self._put(assignment, shard, _Warm(member, part.files))
+        told = Report(
+            shard,
+            assignment.batch,
+            part,
+            outcome.rounds,
+            outcome.rows_shipped,
+            outcome.bytes_shipped,
+            seconds,
+            {view: (came.num_rows, went.num_rows) for view, (came, went) in outcome.changes.items()},
+        )
+        return Done(outcome, told)
+
+    @contextmanager
+    def reading(self, assignment: Assignment, shard: int) -> Iterator[Member]:
+        """One shard as of the last committed batch, to be read and not changed."""
+        member = self._take(assignment, shard)
+        yield member
+        self._put(assignment, shard, _Warm(member, assignment.parts[shard].files))
+
+    def clear(self) -> None:
+        self._warm.clear()
+
+    @property
+    def nbytes(self) -> int:
+        return sum(warm.member.shard.nbytes for warm in self._warm.values())
+
+    def _take(self, assignment: Assignment, shard: int) -> Member:
+        """The shard in the state that the assignment starts from. Whoever takes it puts it back if all went well."""
+        part = assignment.parts[shard]
+        warm = self._warm.pop((assignment.folder.path, shard), None)
+        if warm is None or warm.files != part.files[: len(warm.files)] or not _is_of(warm.member, assignment):
+            member = Member(assignment.scheme, shard, assignment.shards, assignment.guard)
+            warm = _Warm(member, ())
+            if part.snapshot is not None:
+                _open(assignment.folder, part.snapshot, member)
+                warm.files = (part.snapshot.name,)
+        for name in part.files[len(warm.files) :]:
+            _replay(assignment.folder, name, warm.member)
+        warm.member.shard.guard = assignment.guard
+        return warm.member
+
+    def _put(self, assignment: Assignment, shard: int, warm: _Warm) -> None:
+        if not warm.member.replayable:
+            return
+        key = assignment.folder.path, shard
+        self._warm.pop(key, None)
+        self._warm[key] = warm
+        while self._warm and self.nbytes > self.limit:
+            self._warm.popitem(last=False)
+
+
+SHELF = Shelf()
+"""The shelf of this process."""
+
+
+def _is_of(member: Member, assignment: Assignment) -> bool:
+    return member.shards == assignment.shards and member.scheme.plan == assignment.scheme.plan
+
+
+def _is_exact(member: Member) -> bool:
+    """Whether other shards rely on this one's witnesses: then a replay must find the very same ones."""
+    return bool(member.scheme.plan.shipments)
+
+
+def _recorded(run: Generator[Outgoing, Incoming, Outcome], entry: log.Entry) -> Generator[Outgoing, Incoming, Outcome]:
+    """The same transaction, with every round it is given noted in the order in which a replay will give it."""
+    try:
+        outgoing = next(run)
+        while True:
+            incoming = yield outgoing
+            incoming = replace(incoming, parcels=sorted(incoming.parcels, key=_rank))
+            entry.rounds.append(incoming)
+            outgoing = run.send(incoming)
+    except StopIteration as end:
+        found: Outcome = end.value
+        return found
+    finally:
+        run.close()
+
+
+def _rank(parcel: tuple[int, Parcel]) -> tuple[int, str]:
+    """A shard sends at most one parcel per shipment and round, so this is an order."""
+    return parcel[0], parcel[1].shipment
+
+
+def _stored(member: Member) -> int:
+    return sum(store.size for store in member.shard.stores.values())
+
+
+def _keep(assignment: Assignment, member: Member, entry: log.Entry, changed: int, seconds: float) -> Part:
+    """Put what a transaction did on disk: its log, or the whole shard if that is due."""
+    attempt = f"{assignment.batch}-{assignment.attempt}-{secrets.token_hex(4)}"
+    blocks = list(log.write(entry, log.seal(member.shard, exact=_is_exact(member))))
+    name = f"shard-{member.number}/log-{attempt}"
+    written = Saved(name, assignment.batch, sum(map(len, blocks)), changed, seconds)
+    part = assignment.parts[member.number].with_log(written)
+    if not is_due(part, member.shard.nbytes):
+        assignment.folder.write(name, blocks)
+        return part
+    begun = time.perf_counter()
+    name = f"shard-{member.number}/snapshot-{attempt}"
+    length = assignment.folder.write(name, pack(member.shard, {}))
+    return Part(Saved(name, assignment.batch, length, _stored(member), time.perf_counter() - begun))
+
+
+def _open(folder: Folder, snapshot: Saved, member: Member) -> None:
+    with folder.local(snapshot.name) as path:
+        saved = Snapshot.map(path)
+    for value in saved.symbols:
+        member.shard.symbols.number(value)
+    try:
+        saved.fill(member.shard)
+    except (LookupError, ValueError) as problem:
+        raise StateError(f"{folder.path}/{snapshot.name} is not of this program ({problem!r})") from problem
+
+
+def _replay(folder: Folder, name: str, member: Member) -> None:
+    entry, sealed = log.read(folder.read(name), f"{folder.path}/{name}")
+    member.shard.guard = NO_GUARD  # it passed it when it was committed
+    run = member.transaction(entry.inserts, entry.deletes, first=entry.first)
+    rounds = iter(entry.rounds)
+    try:
+        next(run)
+        while (incoming := next(rounds, None)) is not None:
+            run.send(incoming)
+        raise StateError(f"{folder.path}/{name} ends before its batch does; {_ADVICE}")
+    except StopIteration:
+        pass
+    finally:
+        run.close()
+    if next(rounds, None) is not None or log.seal(member.shard, exact=_is_exact(member)) != sealed:
+        raise StateError(f"replaying {folder.path}/{name} led to another state than its batch did; {_ADVICE}")
+
+
+_ADVICE = "go on with the versions of Headwater and of its libraries that wrote it, or start with a new checkpoint"

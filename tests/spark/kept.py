@@ -1,0 +1,166 @@
+"""A program over shards that live in a checkpoint, as the oracle's harness sees it, with mishaps in every batch.
+
+There is a driver that may die between any two steps of a batch, and three workers, each with a shelf of its own, any
+of which may get any shard and may forget everything at any time.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import headwater as hw
+from headwater.core.types import Type
+from headwater.exchange.scheme import choose
+from headwater.exchange.wire import Incoming, Outgoing, delivered
+from headwater.spark.checkpoint import Assignment, Checkpoint
+from headwater.spark.manifest import Report
+from headwater.spark.recipe import Recipe
+from headwater.spark.shelf import Done, Shelf
+from tests.exchange.sharded import NotPlaced, to_rows, to_table
+from tests.oracle.harness import Changes, Fact
+from tests.oracle.program import Program, Row, to_text
+from tests.oracle.scripts import Rows
+
+Run = Generator[Outgoing, Incoming, Done]
+
+
+def lockstep(runs: Sequence[Run]) -> list[Done]:
+    """Drive the transactions of all shards, round by round."""
+    incoming: list[Incoming] | None = None
+    while True:
+        outgoing: list[Outgoing] = []
+        done: list[Done] = []
+        for number, run in enumerate(runs):
+            try:
+                outgoing.append(next(run) if incoming is None else run.send(incoming[number]))
+            except StopIteration as stop:
+                done.append(stop.value)
+        if done:
+            assert not outgoing, "all shards make the same number of rounds"
+            return done
+        incoming = delivered(outgoing)
+
+
+class Kept:
+    def __init__(self, program: Program, folder: Path, shards: int, kind: str, dice: random.Random) -> None:
+        known = {base.name: tuple(map(Type, base.types)) for base in program.bases}
+        self._begin(to_text(program), tuple(program.outputs), known, folder, shards, kind, dice)
+
+    @classmethod
+    def of_text(cls, text: str, outputs: tuple[str, ...], folder: Path, shards: int, kind: str, seed: int = 0) -> Kept:
+        self = cls.__new__(cls)
+        self._begin(text, outputs, {}, folder, shards, kind, random.Random(seed))
+        return self
+
+    def _begin(
+        self, text: str, outputs: tuple[str, ...], known: Any, folder: Path, shards: int, kind: str, dice: random.Random
+    ) -> None:
+        compiled = hw.compile(text)
+        try:
+            self.scheme = choose(compiled, known, max(2, shards), kinds=(kind,))
+        except ValueError:
+            raise NotPlaced from None
+        self.recipe = Recipe.of(compiled, self.scheme, shards, known=known)
+        self.outputs = outputs
+        self.path = str(folder)
+        self.dice = dice
+        self.workers = [Shelf() for _ in range(3)]
+        self.batch = -1
+        self._new_driver()
+        self.apply({}, {})
+
+    # The harness's side
+
+    def apply(self, insert: Rows, delete: Rows) -> Changes:
+        self.batch += 1
+        tables = self._arrow(insert), self._arrow(delete)
+        while self.dice.random() < 0.35:
+            self._given_up(*tables)
+            self._new_driver()
+        assignment = self.assignment()
+        done = self.run(assignment, *tables)
+        if self.dice.random() < 0.2:  # somebody else did it as well; one of the two is committed
+            other = self.run(assignment, *tables)
+            done = self.dice.choice((done, other))
+        self._commit([Report.from_text(one.report.to_text()) for one in done])
+        assert not self.driver.is_due(self.batch)
+        for worker in self.workers:
+            if self.dice.random() < 0.3:
+                worker.clear()
+        return {
+            view: tuple([row for one in done for row in to_rows(one.outcome.changes[view][side])] for side in (0, 1))
+            for view in self.outputs
+        }
+
+    def rows(self, relation: str) -> set[Row]:
+        found: list[Row] = []
+        assignment = self.assignment()
+        for shard in range(self.recipe.shards):
+            worker = self.dice.choice([Shelf(), *self.workers])
+            with worker.reading(assignment, shard) as member:
+                found += to_rows(member.rows(relation))
+        assert len(found) == len(set(found)), "a row lives on one shard"
+        return set(found)
+
+    def why(self, relation: str, row: Row) -> list[Fact]:
+        raise NotPlaced
+
+    def without(self, delete: Rows) -> Changes:
+        raise NotPlaced
+
+    # What happens
+
+    def assignment(self) -> Assignment:
+        return self.driver.assignment(self.recipe, self.scheme, self.batch)
+
+    def runs(self, assignment: Assignment, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table]) -> list[Run]:
+        shards = range(self.recipe.shards)
+        parts: list[list[dict[str, pa.Table]]] = []
+        for changes in (inserts, deletes):
+            routed: list[dict[str, pa.Table]] = [{} for _ in shards]
+            for name, rows in changes.items():
+                for number, part in self.scheme.route(name, rows, self.recipe.shards):
+                    routed[number][name] = part
+            parts.append(routed)
+        return [
+            self.dice.choice(self.workers).transaction(assignment, shard, parts[0][shard], parts[1][shard])
+            for shard in shards
+        ]
+
+    def run(self, assignment: Assignment, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table]) -> list[Done]:
+        return lockstep(self.runs(assignment, inserts, deletes))
+
+    def _given_up(self, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table]) -> None:
+        """An attempt that ends before its manifest is there: at its start, in its midst, or with all logs written."""
+        runs = self.runs(self.assignment(), inserts, deletes)
+        match self.dice.randrange(3):
+            case 0:
+                for run in runs[: self.dice.randrange(len(runs) + 1)]:
+                    next(run, None)
+                if self.dice.random() < 0.5:
+                    for run in runs:
+                        run.close()
+            case 1:
+                lockstep(runs)
+            case _:
+                pass
+
+    def _commit(self, reports: list[Report]) -> None:
+        if self.dice.random() < 0.3:  # the driver dies when the manifest is there, and nothing is cleaned up
+            manifest = self.driver.prepared(self.recipe, self.batch, reports)
+            self.driver.folder.create(f"manifest-{self.batch}", manifest.to_bytes())
+            self._new_driver()
+        else:
+            self.driver.commit(self.recipe, self.batch, reports)
+
+    def _new_driver(self) -> None:
+        self.driver = Checkpoint(self.path)
+        self.driver.resume(self.recipe)
+
+    def _arrow(self, rows: Rows) -> dict[str, pa.Table]:
+        return {name: to_table(self.scheme.table(name), list(many)) for name, many in rows.items()}

@@ -1,0 +1,63 @@
+"""State that is kept in a checkpoint, whatever dies in between: the views and their changes are the oracle's."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+
+from tests.engine.holding import pairs
+from tests.exchange.sharded import NotPlaced
+from tests.oracle.evaluate import Diverges
+from tests.oracle.harness import check_maintenance
+from tests.oracle.strategies import Case, random_case, seeds, template_case
+from tests.spark.kept import Kept
+
+KNOWN = [
+    ("closure", "exchange", 3),
+    ("path_vector", "exchange", 2),
+    ("same_generation", "exchange", 3),
+    ("shortest", "exchange", 3),
+    ("top_paths", "exchange", 1),
+    ("company_control", "decomposed", 2),
+    ("path_vector", "decomposed", 3),
+    ("top_paths", "decomposed", 1),
+]
+
+
+def _agrees(case: Case, shards: int, kind: str, seed: int) -> bool:
+    with TemporaryDirectory() as folder:
+        try:
+            check_maintenance(case, lambda program: Kept(program, Path(folder), shards, kind, random.Random(seed)))
+        except (NotPlaced, Diverges):
+            return False
+    return True
+
+
+@pytest.fixture(params=["logs", "snapshots", "both"])
+def often(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How often a shard is written whole."""
+    most, few = {"logs": (10**9, 10**9), "snapshots": (0, 10**9), "both": (3, 20)}[request.param]
+    monkeypatch.setattr("headwater.spark.cadence._MOST_LOGS", most)
+    monkeypatch.setattr("headwater.spark.cadence._FEW_ROWS", few)
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize(("name", "kind", "shards"), KNOWN)
+def test_oracle_state_of_known_programs(name: str, kind: str, shards: int) -> None:
+    assert any(_agrees(template_case(name, seed), shards, kind, seed) for seed in range(4))
+
+
+@pytest.mark.parametrize("kind", ["decomposed", "exchange", "single"])
+@pairs(25)
+@given(seed=seeds)
+def test_oracle_state_of_random_programs(seed: int, kind: str) -> None:
+    dice = random.Random(seed)
+    with pytest.MonkeyPatch.context() as cramped:
+        cramped.setattr("headwater.spark.cadence._MOST_LOGS", dice.choice([1, 2, 4, 1000]))
+        cramped.setattr("headwater.spark.cadence._FEW_ROWS", dice.choice([5, 50, 10**9]))
+        cramped.setattr("headwater.engine.compaction._WORTH_IT", dice.choice([0, 4, 1024]))
+        _agrees(random_case(seed), 1 if kind == "single" else dice.choice([2, 3]), kind, seed)
