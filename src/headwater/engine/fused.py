@@ -110,6 +110,33 @@ class _Probe:
         return low, high
 
 
+class FusedCopy:
+    """One atom into a table that keeps all rows: columns moved about, nothing met."""
+
+    def __init__(self, strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols) -> None:
+        assert strand.start is not None
+        self._left = stores[strand.start.table]
+        self._head = stores[rule.table]
+        self._rule = rule.id
+        columns = {name: column for column, name in strand.start.binds}
+        self._places = [
+            (_CONSTANT, encode(source.value, kind, symbols))
+            if isinstance(source, Literal)
+            else (_LEFT, columns[source.name])
+            for source, kind in zip(rule.head, self._head.table.types, strict=True)
+        ]
+
+    def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Outcome:
+        """As `FusedSet.run`."""
+        if rows.size == 0:
+            return _NO_ROWS, _NO_ROWS
+        candidates = np.empty((rows.size, self._head.width), dtype=np.int64)
+        for at, (side, column) in enumerate(self._places):
+            candidates[:, at] = column if side == _CONSTANT else self._left.data[rows, column]
+        self._head.admit_rows(candidates)
+        return self._head.merge(candidates, rows.reshape(-1, 1), self._rule, after, journal), _NO_ROWS
+
+
 class FusedSet:
     """Two atoms into a table that keeps all rows."""
 
@@ -468,8 +495,13 @@ def fuse_pull(
     return FusedPull(strand, rule, stores, symbols)
 
 
-def fuse(strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols) -> FusedSet | FusedBest | None:
+Fused = FusedCopy | FusedSet | FusedBest
+
+
+def fuse(strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols) -> Fused | None:
     """The compiled form of a strand, if it has one."""
+    if strand.atom is not None and strand.start is not None and not strand.steps and len(rule.atoms) == 1:
+        return _fuse_copy(strand, rule, stores, symbols)
     joins = [step for step in strand.steps if isinstance(step, Join)]
     if len(joins) != 1 or strand.atom is None or strand.start is None or len(rule.atoms) != 2 or not rule.head:
         return None
@@ -501,6 +533,16 @@ def fuse(strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symb
         return None
     holds_nulls = any(store.table.nullable for store in stores.values())
     return FusedBest(probe, rule, head, addends, symbols, holds_nulls=holds_nulls)
+
+
+def _fuse_copy(strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols) -> FusedCopy | None:
+    head = stores[rule.table]
+    if head.table.picks or not rule.head:
+        return None
+    for source, kind in zip(rule.head, head.table.types, strict=True):
+        if isinstance(source, Var) and rule.types[source.name] is not kind:
+            return None
+    return FusedCopy(strand, rule, stores, symbols)
 
 
 def _starts(strand: Strand, source: Var) -> bool:
