@@ -271,3 +271,30 @@ def test_queries_for_nulls() -> None:
     assert one(R + "v(N, S) :- r(N, S). query v(null, S).", r=ROWS) == {(None, "b"), (None, None)}
     assert one(R + "v(N, S) :- r(N, S). query v(N, null).", r=ROWS) == {(None, None), (2, None)}
     assert one("relation r(b: bool?). v(B) :- r(B). query v(true).", r=[(True,), (False,), (None,)]) == {(True,)}
+
+
+def test_aggregates_of_the_literal() -> None:
+    text = "relation r(f: float). v(F, avg<F>) :- r(F). v(F, avg<null>) :- r(F), F < 0.0."
+    assert one(text, r=[(1.0,), (-1.0,)]) == {(1.0, 1.0), (-1.0, -1.0)}
+    assert one("relation r(f: float). v(F, top<2, null>) :- r(F).", r=[(1.0,)]) == set()
+    assert one("relation r(f: float). v(count<null>) :- r(F).", r=[(1.0,)]) == {(0,)}
+
+
+def test_a_null_that_a_rewrite_moves_to_where_none_can_be() -> None:
+    text = "relation r(n: int). relation s(n: int?). v(N) :- r(N), N = null. w(N) :- s(N), !r(M), M = null."
+    assert one(text, r=[(1,)], s=[(None,)]) == {(None,)}
+    text = "relation r(n: int). a(null). a(3). v(N) :- a(N), r(N). query v(N)."
+    assert one(text, r=[(1,), (3,)]) == {(3,)}
+
+
+def test_no_number_is_taken_for_the_literal() -> None:
+    with pytest.raises(hw.DataError, match="its place is taken by null"):
+        views("relation r(n: int). v(N) :- r(N), N = null.", r=[(LEAST,)])
+
+
+def test_a_column_of_nothing_but_nulls_is_of_the_type_it_is_joined_with() -> None:
+    text = "relation r(n: int?). a(null) :- r(_). b(X) :- a(X). v(X) :- b(X), r(X). w(X) :- r(X), !b(X)."
+    db = views(text, r=[(None,), (1,)])
+    assert (db.rows("v"), db.rows("w")) == ({(None,)}, {(1,)})
+    with pytest.raises(hw.ProgramError, match="HW402"):
+        views("relation r(n: int?, s: string?). a(null) :- r(_, _). v(X) :- a(X), r(X, _). w(X) :- a(X), r(_, X).")

@@ -10,7 +10,7 @@ from hypothesis import given
 from tests.engine.holding import hold, pairs
 from tests.engine.opened import Reopened, Unrewritten
 from tests.oracle.harness import check_batchings, check_maintenance, check_proofs, check_what_if
-from tests.oracle.strategies import Case, cases, large_case, random_cases, seeds, template_case
+from tests.oracle.strategies import Case, cases, large_case, null_cases, random_cases, seeds, template_case
 from tests.oracle.templates import TEMPLATES
 
 
@@ -73,4 +73,21 @@ def test_oracle_proofs(case: Case, seed: int) -> None:
 @pairs(150)
 @given(cases, seeds)
 def test_oracle_what_if(case: Case, seed: int) -> None:
+    hold(partial(check_what_if, seed=seed), case)
+
+
+@pairs(120)
+@given(null_cases)
+def test_oracle_rows_and_changes_with_nulls(case: Case) -> None:
+    hold(check_maintenance, case)
+
+
+@pairs(20)
+@given(null_cases, seeds)
+def test_oracle_nulls_however_the_work_is_done(case: Case, seed: int) -> None:
+    """Without any rewrite, saved and opened, in any batching, explained, and asked what if."""
+    hold(check_maintenance, case, Unrewritten)
+    hold(check_maintenance, case, Reopened)
+    hold(partial(check_batchings, seed=seed), case)
+    hold(partial(check_proofs, seed=seed), case)
     hold(partial(check_what_if, seed=seed), case)

@@ -79,7 +79,7 @@ def to_table(table: Table, rows: list[Row]) -> pa.Table:
 
 def _array(values: list[Any], kind: Type) -> pa.Array:
     if kind is Type.LIST:
-        return pa.array([list(value) for value in values])
+        return pa.array([None if value is None else list(value) for value in values])
     return pa.array(values, type=ARROW[kind])
 
 

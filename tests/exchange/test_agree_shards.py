@@ -11,7 +11,7 @@ from tests.engine.holding import pairs
 from tests.exchange.sharded import NotPlaced, Sharded
 from tests.oracle.evaluate import Diverges
 from tests.oracle.harness import check_maintenance
-from tests.oracle.strategies import Case, random_case, seeds, template_case
+from tests.oracle.strategies import Case, null_case, random_case, seeds, template_case
 
 EXCHANGED = (
     "closure",
@@ -53,6 +53,13 @@ def test_agree_shards_side_by_side(name: str, shards: int) -> None:
 @given(seed=seeds)
 def test_agree_shards_of_random_programs(seed: int, shards: int, kind: str) -> None:
     _agrees(random_case(seed), shards, kind)
+
+
+@pytest.mark.parametrize("kind", ["decomposed", "exchange"])
+@pairs(40)
+@given(seed=seeds)
+def test_agree_shards_of_programs_with_nulls(seed: int, kind: str) -> None:
+    _agrees(null_case(seed), 3, kind)
 
 
 def test_a_sender_ships_each_row_once() -> None:

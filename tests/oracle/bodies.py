@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from tests.oracle.dice import Dice
@@ -26,11 +27,15 @@ CONSTANTS = {"int": (0, 1, 2, 3), "string": ("a", "b", "c"), "float": (0.0, 0.1,
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A relation that a body may read. `steady` marks base relations: their numbers are never negative."""
+    """A relation that a body may read. `steady` marks base relations: their numbers are never negative.
+
+    `never` are the columns declared without nulls: asking for one there is an error.
+    """
 
     name: str
     types: tuple[str, ...]
     steady: bool = False
+    never: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -43,6 +48,7 @@ class Body:
     bound: dict[str, list[str]] = field(default_factory=dict)
     shown: list[str] = field(default_factory=list)
     fresh: int = 0
+    nulls: bool = False  # whether `null` may stand among the constants, and goals be about nulls
 
     def variable(self, type_: str) -> Var:
         """A new name, bound from now on."""
@@ -60,6 +66,9 @@ class Body:
         return Var(self.dice.pick(names)) if names else None
 
     def constant(self, type_: str) -> Const:
+        return Const(None) if self.nulls and self.dice.chance(12) else self.value(type_)
+
+    def value(self, type_: str) -> Const:
         if type_ == "list":
             return Const(tuple(self.dice.picks(CONSTANTS[self.items], 0, 2)))
         return Const(self.dice.pick(CONSTANTS[type_]))
@@ -68,12 +77,13 @@ class Body:
         known = self.known(type_)
         return self.constant(type_) if known is None or self.dice.chance(8) else known
 
-    def arguments(self, types: tuple[str, ...]) -> tuple[Term, ...]:
+    def arguments(self, types: tuple[str, ...], never: Collection[int] | None = None) -> tuple[Term, ...]:
         """Arguments of one atom: known variables to join by, new ones, now and then a constant or a repeat."""
         earlier = {type_: list(names) for type_, names in self.bound.items()}
-        return tuple(self._argument(type_, earlier.get(type_, [])) for type_ in types)
+        never = range(len(types)) if never is None else never
+        return tuple(self._argument(type_, earlier.get(type_, []), at in never) for at, type_ in enumerate(types))
 
-    def _argument(self, type_: str, earlier: list[str]) -> Term:
+    def _argument(self, type_: str, earlier: list[str], never: bool) -> Term:
         kind = self.dice.number(0, 19)
         if kind <= 8 and earlier:
             return Var(self.dice.pick(earlier))
@@ -81,10 +91,12 @@ class Body:
             return repeated
         if kind == 18:
             return Wild()
-        return self.constant(type_) if kind == 19 else self.variable(type_)
+        if kind == 19:
+            return self.value(type_) if never else self.constant(type_)
+        return self.variable(type_)
 
     def join(self, relation: Signature) -> None:
-        self.goals.append(Atom(relation.name, self.arguments(relation.types)))
+        self.goals.append(Atom(relation.name, self.arguments(relation.types, relation.never)))
 
     def forbid(self, relation: Signature) -> None:
         args: list[Term] = []
@@ -105,6 +117,20 @@ class Body:
         op = self.dice.pick(("!=", "<", "<=", "=", ">", ">="))
         right = self.known_or_constant(type_)
         self.goals.append(Compare(op, left, self.constant(type_) if right == left else right))
+
+    def ask_for_nulls(self) -> None:
+        """A goal about nulls, or a value in place of one."""
+        type_ = self.dice.pick(sorted(self.bound) or ["int"])
+        known = self.known(type_)
+        if known is None:
+            return
+        match self.dice.number(0, 3):
+            case 0:
+                self.goals.append(Test(Call("is_null", (known,)), self.dice.chance(40)))
+            case 1:
+                self.goals.append(Test(Call("is_not_null", (known,)), self.dice.chance(40)))
+            case _:
+                self.assign(type_, Call("coalesce", (known, self.known_or_constant(type_))))
 
     def test_member(self) -> None:
         path, item = self.known("list"), self.known(self.items)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from tests.oracle.evaluate import COMPARE, value_of
+from tests.oracle.evaluate import compares, value_of
+from tests.oracle.functions import NOTHING
 from tests.oracle.program import (
     Agg,
     Assign,
@@ -81,7 +82,7 @@ def _assignments(rule: Rule, state: State) -> Iterator[dict[str, Value]]:
                 binding.update({name: value_of(computed[name], binding) for name in ready})
         except TypeError:
             continue  # a sum of a string: no typed program gets there
-        if None not in binding.values():
+        if NOTHING not in binding.values():
             yield binding
 
 
@@ -93,7 +94,7 @@ def _holds(goal: Goal, binding: dict[str, Value], state: State) -> bool:
             return not any(_matches(atom, row, binding) for row in state.get(atom.relation, ()))
         case Compare(op, left, right):
             one, other = value_of(left, binding), value_of(right, binding)
-            return type(one) is type(other) and COMPARE[op](one, other)
+            return (type(one) is type(other) or None in (one, other)) and compares(op, one, other)
         case Assign(variable, term):
             return bool(binding[variable.name] == value_of(term, binding))
         case _:

@@ -18,7 +18,7 @@ from itertools import product
 from typing import Any, assert_never
 
 from tests.oracle.aggregate import aggregate
-from tests.oracle.functions import FUNCTIONS
+from tests.oracle.functions import ABOUT_NULLS, FUNCTIONS, NOTHING
 from tests.oracle.program import (
     Agg,
     Assign,
@@ -201,7 +201,7 @@ def _extend(goal: Goal, found: list[Binding], state: Mapping[str, set[Row]]) -> 
         case Compare(op, left, right):
             for binding in found:
                 one, other = value_of(left, binding), value_of(right, binding)
-                if one is not None and other is not None and COMPARE[op](one, other):
+                if compares(op, one, other):
                     yield binding
         case Assign(variable, term):
             for binding in found:
@@ -209,19 +209,22 @@ def _extend(goal: Goal, found: list[Binding], state: Mapping[str, set[Row]]) -> 
         case Test(call, negated):
             for binding in found:
                 truth = value_of(call, binding)
-                if truth is not None and bool(truth) != negated:
+                if truth is not None and truth is not NOTHING and bool(truth) != negated:
                     yield binding
         case Encode(first, second, pair):
             for binding in found:
-                yield from _bind(binding, pair, (value_of(first, binding), value_of(second, binding)))
+                yield from _bind(binding, pair, value_of(Items((first, second)), binding))
         case Decode(pair, first, second):
             for binding in found:
+                if binding[pair.name] is None:
+                    continue
                 one, other = binding[pair.name]
                 for half in _bind(binding, first, one):
                     yield from _bind(half, second, other)
         case Larger(variable, left, right):
             for binding in found:
-                yield from _bind(binding, variable, max(value_of(left, binding), value_of(right, binding)))
+                pair = (value_of(left, binding), value_of(right, binding))
+                yield from _bind(binding, variable, None if None in pair else max(pair))
         case _:
             assert_never(goal)
 
@@ -249,9 +252,18 @@ def _is_bound(arg: Term, binding: Binding) -> bool:
     return isinstance(arg, Var) and arg.name in binding
 
 
-def _bind(binding: Binding, variable: Var | Wild, value: Value | None) -> Iterator[Binding]:
+def compares(op: str, one: Value, other: Value) -> bool:
+    """`=` and `!=` take null for a value like others; an order never holds for it."""
+    if one is NOTHING or other is NOTHING:
+        return False
+    if (one is None or other is None) and op not in ("=", "!="):
+        return False
+    return COMPARE[op](one, other)
+
+
+def _bind(binding: Binding, variable: Var | Wild, value: Value) -> Iterator[Binding]:
     """The binding with one more variable; nothing if there is no value or the variable has another one."""
-    if value is None:
+    if value is NOTHING:
         return
     if isinstance(variable, Wild):
         yield binding
@@ -273,12 +285,12 @@ def _distinct(found: Iterable[Binding]) -> Iterator[Binding]:
 def _head_value(arg: Term | Agg, binding: Binding) -> Value:
     assert not isinstance(arg, Agg)
     value = value_of(arg, binding)
-    assert value is not None, "heads hold variables and constants"
+    assert value is not NOTHING, "heads hold variables and constants"
     return value
 
 
 def value_of(term: Term, binding: Binding) -> Value:
-    """The value of a term, or None where a partial function has none."""
+    """The value of a term, NOTHING where a partial function has none; null if anything it is made of is null."""
     match term:
         case Var(name):
             return binding[name]
@@ -287,18 +299,33 @@ def value_of(term: Term, binding: Binding) -> Value:
         case Items(items, tail):
             values = tuple(value_of(item, binding) for item in items)
             rest = () if tail is None else value_of(tail, binding)
-            return None if rest is None or None in values else values + rest
+            missing = _missing((*values, rest))
+            return values + rest if missing is _FOUND else missing
         case Link(args=args):
             return (value_of(args[0], binding), value_of(args[1], binding))
         case Call(function, args):
             values = tuple(value_of(arg, binding) for arg in args)
-            return None if None in values else FUNCTIONS[function](*values)
+            if function in ABOUT_NULLS:
+                return NOTHING if NOTHING in values else ABOUT_NULLS[function](*values)
+            missing = _missing(values)
+            return FUNCTIONS[function](*values) if missing is _FOUND else missing
         case Op(op, left, right):
             one, other = value_of(left, binding), value_of(right, binding)
-            if one is None or other is None or (op in "/%" and other == 0):
-                return None
-            return ARITHMETIC[op](one, other)
+            missing = _missing((one, other))
+            if missing is not _FOUND:
+                return missing
+            return NOTHING if op in "/%" and other == 0 else ARITHMETIC[op](one, other)
         case Wild():
             raise ValueError("a wildcard has no value")
         case _:
             assert_never(term)
+
+
+_FOUND = object()
+
+
+def _missing(values: tuple[Value, ...]) -> Value:
+    """What a term of these values is if one of them is missing: null before NOTHING."""
+    if None in values:
+        return None
+    return NOTHING if NOTHING in values else _FOUND

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
 
-Value: TypeAlias = Any  # int, float, str, bool, or a tuple of them
+Value: TypeAlias = Any  # int, float, str, bool, or a tuple of them; None is null
 Row: TypeAlias = tuple[Value, ...]
 State: TypeAlias = dict[str, set[Row]]
 
@@ -146,12 +146,16 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A base relation. The types are always known here; `declared` says whether the text tells them."""
+    """A base relation. The types are always known here; `declared` says whether the text tells them.
+
+    The columns at the places of `nullable` may hold nulls; only a declaration can say so.
+    """
 
     name: str
     types: tuple[str, ...]
     key: tuple[int, ...] | None = None
     declared: bool = True
+    nullable: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +260,9 @@ def to_text(program: Program) -> str:
 
 
 def _declaration(base: Base) -> str:
-    columns = ", ".join(f"c{position}: {type_}" for position, type_ in enumerate(base.types))
+    columns = ", ".join(
+        f"c{position}: {type_}{'?' if position in base.nullable else ''}" for position, type_ in enumerate(base.types)
+    )
     key = "" if base.key is None else " key(" + ", ".join(f"c{position}" for position in base.key) + ")"
     return f"relation {base.name}({columns}){key}."
 
@@ -331,6 +337,8 @@ def _operand(term: Term) -> str:
 
 def _literal(value: Value) -> str:
     match value:
+        case None:
+            return "null"
         case bool():
             return "true" if value else "false"
         case str():

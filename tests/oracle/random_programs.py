@@ -35,8 +35,9 @@ class Pool:
     limit: int | None
 
 
-def random_program(dice: Dice) -> Program:
-    maker = Maker(dice)
+def random_program(dice: Dice, *, nulls: bool = False) -> Program:
+    """With `nulls`, one that meets nulls in base rows, in its constants and its goals."""
+    maker = Maker(dice, nulls=nulls)
     for number in range(dice.number(1, 3)):
         maker.base(f"b{number}")
     wanted = dice.number(2, 6)
@@ -50,8 +51,9 @@ def random_program(dice: Dice) -> Program:
 class Maker:
     """A program while it grows, component by component."""
 
-    def __init__(self, dice: Dice) -> None:
+    def __init__(self, dice: Dice, *, nulls: bool) -> None:
         self.dice = dice
+        self.nulls = nulls
         self.palette: tuple[str, ...] = dice.pick(PALETTES)
         self.bases: list[Base] = []
         self.below: list[Signature] = []
@@ -64,14 +66,23 @@ class Maker:
         types = tuple(dice.pick(self.palette) for _ in range(arity))
         key = (0,) if arity > 1 and dice.chance(15) else None
         declared = key is not None or not dice.chance(30)
-        self.bases.append(Base(name, types, key, declared))
-        self.below.append(Signature(name, types, steady=True))
+        maybe = tuple(at for at in range(arity) if dice.chance(60)) if self.nulls and declared else ()
+        never = tuple(at for at in range(arity) if at not in maybe)
+        self.bases.append(Base(name, types, key, declared, maybe))
+        self.below.append(Signature(name, types, steady=True, never=never))
         if key is None and dice.chance(12):
             self.fact(self.below[-1])
 
     def fact(self, relation: Signature) -> None:
-        body = Body(self.dice, self.palette[0])
-        self.rules.append(Rule(relation.name, tuple(body.constant(type_) for type_ in relation.types)))
+        body = self.empty_body()
+        row = [
+            body.value(type_) if at in relation.never else body.constant(type_)
+            for at, type_ in enumerate(relation.types)
+        ]
+        self.rules.append(Rule(relation.name, tuple(row)))
+
+    def empty_body(self) -> Body:
+        return Body(self.dice, self.palette[0], nulls=self.nulls)
 
     def name(self) -> str:
         return f"d{len(self.derived)}"
@@ -85,7 +96,7 @@ class Maker:
 
     def body(self, *own: Signature, atoms: int = 3) -> Body:
         """Atoms over the relations below, and over those of `own` in random places between them."""
-        body = Body(self.dice, self.palette[0])
+        body = self.empty_body()
         chosen = [self.dice.pick(self.below) for _ in range(self.dice.pick((1, 2, 1, 2, atoms)) - len(own))]
         for relation in self.dice.shuffled([*chosen, *own]):
             body.join(relation)
@@ -98,10 +109,12 @@ class Maker:
             body.compare()
         if "list" in body.bound and self.dice.chance(40):
             body.test_member()
+        if self.nulls and self.dice.chance(25):
+            body.ask_for_nulls()
 
     def query(self, relation: Signature) -> Atom:
         """Mostly all of the relation; sometimes what a constant or a repeated variable selects."""
-        body, args = Body(self.dice, self.palette[0]), list[Term]()
+        body, args = self.empty_body(), list[Term]()
         for type_ in relation.types:
             selects = type_ in self.palette and self.dice.chance(15)
             args.append(body.known_or_constant(type_) if selects else body.variable(type_))

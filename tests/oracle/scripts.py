@@ -39,10 +39,14 @@ FAR_APART = {**DOMAINS, "int": (0, 1, 3, 1_000_003, 2**40)}
 
 def row_pools(dice: Dice, bases: Iterable[Base]) -> Pools:
     domains = FAR_APART if dice.chance(25) else DOMAINS
-    return {
-        base.name: [tuple(dice.pick(domains[type_]) for type_ in base.types) for _ in range(dice.number(2, 12))]
-        for base in bases
-    }
+    return {base.name: [_row(dice, base, domains) for _ in range(dice.number(2, 12))] for base in bases}
+
+
+def _row(dice: Dice, base: Base, domains: Mapping[str, tuple[Value, ...]]) -> Row:
+    return tuple(
+        None if at in base.nullable and dice.chance(35) else dice.pick(domains[type_])
+        for at, type_ in enumerate(base.types)
+    )
 
 
 def states(script: Iterable[Transaction], keys: Mapping[str, tuple[int, ...]]) -> Iterator[State]:

@@ -32,7 +32,7 @@ def term(short: Short) -> Term:
         return Wild()
     if isinstance(short, str) and short[:1].isupper():
         return Var(short)
-    if isinstance(short, int | float | str | tuple):
+    if short is None or isinstance(short, int | float | str | tuple):
         return Const(short)
     made: Term = short
     return made

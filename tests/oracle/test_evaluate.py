@@ -6,7 +6,7 @@ import pytest
 
 from tests.oracle.edit import edit
 from tests.oracle.evaluate import Diverges, evaluate
-from tests.oracle.program import Call, Decode, Encode, Items, Op, Program, Row, Test, Var, Wild, to_text
+from tests.oracle.program import Call, Const, Decode, Encode, Items, Op, Program, Row, Test, Var, Wild, to_text
 from tests.oracle.shorthand import agg, atom, head, holds, let, no, plus, program, rule
 from tests.oracle.strata import NotStratified, strata
 
@@ -307,3 +307,58 @@ def test_text_of_a_program() -> None:
         'e("a", "say \\"b\\"", -1).\n'
         "Query: s(Q0, Q1).\n"
     )
+
+
+NULLABLE = {"r": ("int", "string")}
+
+
+def test_null_is_one_value_to_joins_and_equations() -> None:
+    made = program(
+        NULLABLE,
+        rule(head("same", "S", "T"), atom("r", "N", "S"), atom("r", "N", "T")),
+        rule(head("other", "N"), atom("r", "N", "_"), holds("N", "!=", 1)),
+        rule(head("less", "N"), atom("r", "N", "_"), holds("N", "<=", "N")),
+        rule(head("known", "S"), atom("r", None, "S")),
+    )
+    found = evaluate(made, {"r": {(None, "a"), (None, None), (1, "b")}})
+    assert found == {
+        "same": {("a", "a"), ("a", None), (None, "a"), (None, None), ("b", "b")},
+        "other": {(None,)},
+        "less": {(1,)},
+        "known": {("a",), (None,)},
+    }
+
+
+def test_null_spreads_and_no_value_does_not() -> None:
+    made = program(
+        NULLABLE,
+        rule(head("more", "M"), atom("r", "N", "_"), let("M", plus("N", 1))),
+        rule(head("over", "M"), atom("r", "N", "_"), let("M", Op("/", Var("N"), Const(0)))),
+        rule(head("pair", "M"), atom("r", "N", "S"), let("M", Items((Var("N"), Var("S"))))),
+        rule(head("some", "M"), atom("r", "N", "_"), let("M", Call("coalesce", (Var("N"), Const(7))))),
+        rule(head("none", "S"), atom("r", "N", "S"), Test(Call("is_null", (Var("N"),)))),
+    )
+    found = evaluate(made, {"r": {(None, "a"), (1, "b")}})
+    assert found == {
+        "more": {(None,), (2,)},
+        "over": {(None,)},
+        "pair": {(None,), ((1, "b"),)},
+        "some": {(7,), (1,)},
+        "none": {("a",)},
+    }
+
+
+def test_aggregates_leave_nulls_out() -> None:
+    shapes = ("count", "sum", "avg", "min", "max")
+    made = program(
+        {"r": ("string", "int", "int")},
+        *(rule(head(shape, "G", agg(shape, "N")), atom("r", "G", "I", "N")) for shape in shapes),
+        rule(head("top", "G", agg("top", "N", limit=2)), atom("r", "G", "I", "N")),
+        rule(head("msum", "G", agg("msum", "I", "N")), atom("r", "G", "I", "N")),
+    )
+    found = evaluate(made, {"r": {("a", 1, 3), ("a", 2, None), (None, 3, None)}})
+    assert found["count"] == {("a", 1), (None, 0)}
+    assert found["avg"] == {("a", 3.0), (None, None)}
+    for shape in ("sum", "min", "max", "msum"):
+        assert found[shape] == {("a", 3), (None, None)}
+    assert found["top"] == {("a", 3)}

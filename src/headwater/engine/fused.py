@@ -498,7 +498,9 @@ def fuse_pull(
 Fused = FusedCopy | FusedSet | FusedBest
 
 
-def fuse(strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols) -> Fused | None:
+def fuse(
+    strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols, *, holds_nulls: bool
+) -> Fused | None:
     """The compiled form of a strand, if it has one."""
     if strand.atom is not None and strand.start is not None and not strand.steps and len(rule.atoms) == 1:
         return _fuse_copy(strand, rule, stores, symbols)
@@ -531,7 +533,6 @@ def fuse(strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symb
     addends = _addends(rule.head[pick.value], lets, probe, rule, head.table.types[pick.value], symbols)
     if not addends:
         return None
-    holds_nulls = any(store.table.nullable for store in stores.values())
     return FusedBest(probe, rule, head, addends, symbols, holds_nulls=holds_nulls)
 
 

@@ -55,7 +55,7 @@ class Shard:
         self.guard = guard
         self._keys = keys
         self.stores: dict[str, Store] = {table.name: Store(table) for table in plan.tables}
-        self.context = Context(self.stores, symbols, owns)
+        self.context = Context(self.stores, symbols, owns, holds_nulls=plan.holds_nulls)
         self.uses = [
             Use(rule.id, at, self.stores[parent], self.stores[rule.table], lasting=self._lasts(rule, at))
             for rule in plan.rules

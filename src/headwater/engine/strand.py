@@ -40,11 +40,11 @@ class Context:
 
     __slots__ = ("holds_nulls", "owns", "stores", "symbols")
 
-    def __init__(self, stores: dict[str, Store], symbols: Symbols, owns: Owns = owns_all) -> None:
+    def __init__(self, stores: dict[str, Store], symbols: Symbols, owns: Owns = owns_all, *, holds_nulls: bool) -> None:
         self.stores = stores
         self.symbols = symbols
         self.owns = owns
-        self.holds_nulls = any(store.table.nullable for store in stores.values())
+        self.holds_nulls = holds_nulls
 
     def expressions(self, rule: FlatRule, *, searching: bool = False) -> Expressions:
         """What evaluates the terms of a rule (see `Expressions`)."""
@@ -159,7 +159,11 @@ class Runner:
     ) -> None:
         """`columns` are the head columns that the keys of a pull hold; a pull is `searching` (see `Expressions`)."""
         self.rule = rule
-        self.fused = None if searching or columns else fuse(strand, rule, context.stores, context.symbols)
+        self.fused = (
+            None
+            if searching or columns
+            else fuse(strand, rule, context.stores, context.symbols, holds_nulls=context.holds_nulls)
+        )
         self.tail = None if searching or columns else fuse_tail(strand, rule, context.stores, context.symbols)
         self.pull = fuse_pull(strand, rule, context.stores, context.symbols, columns) if columns else None
         self._strand = strand

@@ -102,7 +102,9 @@ class Scheme:
         if isinstance(home, Place) or shards == 1:
             return np.zeros(rows.num_rows, dtype=np.int64)
         table, symbols = self.table(relation), Symbols()
-        codes, problems = column_codes(rows.column(home.column), table.types[home.column], symbols)
+        codes, problems = column_codes(
+            rows.column(home.column), table.types[home.column], symbols, nullable=home.column in table.nullable
+        )
         if problems:
             at, reason = problems[0]
             raise DataError(f"error[HW801]: {relation}, row {at + 1}: column `{table.columns[home.column]}`: {reason}")

@@ -60,7 +60,16 @@ def build(program: Program, types: Types, *, shards: bool = False, owned: Mappin
         )
     facts = tuple(rule.id for rule in rules if tables[rule.table].base)
     aggregations = tuple(drafts.aggregations)
-    return Plan(tuple(tables.values()), rules, aggregations, tuple(levels), facts, program.rules, shipments)
+    return Plan(
+        tuple(tables.values()),
+        rules,
+        aggregations,
+        tuple(levels),
+        facts,
+        program.rules,
+        types.nulls.present,
+        shipments,
+    )
 
 
 class _Weights(dict[str, int]):

@@ -274,9 +274,5 @@ class Plan:
     levels: tuple[Level, ...]
     facts: tuple[int, ...]  # rules that put facts into base tables
     program_rules: tuple[Rule, ...]
+    holds_nulls: bool  # a null can be somewhere: then the code of null is kept free of numbers, everywhere
     shipments: tuple[Shipment, ...] = ()  # in a plan for several shards
-
-    @property
-    def holds_nulls(self) -> bool:
-        """Whether any column may hold nulls: then the code of null is kept free of numbers, everywhere."""
-        return any(table.nullable for table in self.tables)

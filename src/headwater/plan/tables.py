@@ -198,7 +198,7 @@ def _draft_aggregate(
             arg = rule.head.args[at]
             if value in drafts.tables[bag.table].nullable:
                 nullable.add(at)
-            if isinstance(arg, Aggregate):
+            if isinstance(arg, Aggregate) and not (at in measures and _is_null(arg)):
                 function = MEASURES.get(arg.function, arg.function)
                 result = drafts.tables[relation.name].types[at]
                 measures[at] = Measure(function, result, drafts.tables[bag.table].types[value])
@@ -214,6 +214,11 @@ def _draft_aggregate(
     )
 
 
+def _is_null(shape: Aggregate) -> bool:
+    """Whether it ranges over the literal `null`, which says nothing of the type of its values."""
+    return isinstance(shape.args[-1], Constant) and shape.args[-1].value is None
+
+
 def _draft_pick(
     drafts: Drafts, program: Program, types: Types, relation: Relation, numbers: list[int], at: int, shape: Aggregate
 ) -> None:
@@ -225,16 +230,11 @@ def _draft_pick(
         rule = program.rules[number]
         head = tuple(_source(arg.args[0] if isinstance(arg, Aggregate) else arg) for arg in rule.head.args)
         body = rule.body
-        if shape.function == "top":
-            body = _without_nulls(body, head[at], types.nulls.variables[number])
+        if shape.function == "top" and _may_be_null(head[at], types.nulls.variables[number]):
+            arg = rule.head.args[at]
+            value = arg.args[0] if isinstance(arg, Aggregate) else arg
+            body = (*body, Condition(Call("is_not_null", (value,))))  # a null is none of the k smallest
         drafts.add(number, relation.name, head, body, types)
-
-
-def _without_nulls(body: tuple[Goal, ...], value: Source, nullable: frozenset[str]) -> tuple[Goal, ...]:
-    """A null is none of the k smallest."""
-    if isinstance(value, Var) and value.name in nullable:
-        return (*body, Condition(Call("is_not_null", (Variable(value.name),))))
-    return body
 
 
 def _bag(

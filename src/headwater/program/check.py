@@ -19,6 +19,7 @@ from headwater.program.model import Program
 from headwater.program.names import Names, survey
 from headwater.program.network import network_problems, with_locations
 from headwater.program.normal import normalise
+from headwater.program.nullability import null_problems
 from headwater.program.relations import relations, with_times, with_windows
 from headwater.program.sequential import sequence_problems
 from headwater.program.spelling import spelling_problems
@@ -57,6 +58,7 @@ def check(tree: Tree, registry: Registry = FUNCTIONS) -> Program:
     program = Program(found, rules, queries)
     types, diagnostics = inferred(program, {}, registry)
     findings.add(diagnostics)
+    findings.add(null_problems(program, types.nulls.columns, registry))
     for run in CHECKS:
         findings.add(run(program))
     findings.stop()

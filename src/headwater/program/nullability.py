@@ -36,7 +36,7 @@ from headwater.language.tree import (
     Wildcard,
 )
 from headwater.program.model import Program
-from headwater.program.terms import body_atoms
+from headwater.program.terms import body_atoms, goal_terms, subterms
 
 Columns: TypeAlias = Mapping[str, frozenset[int]]
 
@@ -49,6 +49,7 @@ class Nullability:
 
     columns: dict[str, frozenset[int]]
     variables: tuple[frozenset[str], ...]
+    present: bool  # whether a null can be anywhere, be it only as a literal
 
 
 def nullability(program: Program, registry: Registry) -> Nullability:
@@ -73,9 +74,14 @@ def nullability(program: Program, registry: Registry) -> Nullability:
         if found != columns[name]:
             columns[name] = found
             waiting.extend(readers.get(name, ()))
-    if not any(columns.values()):
-        return Nullability(columns, (frozenset(),) * len(program.rules))
-    return Nullability(columns, tuple(_while_running(rule, columns, registry) for rule in program.rules))
+    variables = tuple(_while_running(rule, columns, registry) for rule in program.rules)
+    present = any(columns.values()) or any(map(_says_null, program.rules))
+    return Nullability(columns, variables, present)
+
+
+def _says_null(rule: Rule) -> bool:
+    terms = [*rule.head.args, *(term for goal in rule.body for term in goal_terms(goal))]
+    return any(isinstance(part, Constant) and part.value is None for term in terms for part in subterms(term))
 
 
 def null_places(rule: Rule, columns: Columns, registry: Registry) -> frozenset[int]:
@@ -85,7 +91,7 @@ def null_places(rule: Rule, columns: Columns, registry: Registry) -> frozenset[i
 
 
 def null_problems(program: Program, columns: Columns, registry: Registry) -> Iterator[Diagnostic]:
-    """Nulls that a rule or a query would put, or look for, where the declaration has none."""
+    """Nulls that a rule or a query, as written, would put or look for where the declaration has none."""
     declared = {relation.name: relation for relation in program.relations if relation.declared}
     for rule in program.rules:
         relation = declared.get(rule.head.relation)

@@ -4,6 +4,8 @@ A column that gets an int from one rule and a float from another is float, and i
 widened; `address` and `string` go together. Apart from that a variable has one type: standing in an int column
 and in a float column is an error, as it would compare what cannot be equal by key.
 
+A column that gets nothing but nulls has the type of what it is joined with.
+
 A base relation without declaration has no types until data comes: call `infer` again with what is `known`, and
 `with_types` to have the program's literals follow.
 Linear: a column's type changes at most twice, and only the rules that read it are looked at again.
@@ -22,7 +24,7 @@ from headwater.core.types import Type
 from headwater.language.tree import Aggregate, Assign, Atom, Rule, Term, Variable
 from headwater.program.literals import coerce_query, coerce_rule
 from headwater.program.model import Column, Program, Relation
-from headwater.program.nullability import Nullability, null_problems, nullability
+from headwater.program.nullability import Nullability, nullability
 from headwater.program.terms import body_atoms
 from headwater.program.typing import aggregate_type, term_type, wider
 from headwater.program.typing_problems import head_problems, query_problems, rule_problems
@@ -74,9 +76,9 @@ def inferred(
     program: Program, known: Mapping[str, tuple[Type | None, ...]], registry: Registry = FUNCTIONS
 ) -> tuple[Types, list[Diagnostic]]:
     """The types as far as they can be worked out, with everything that does not fit."""
-    columns = _columns(program, known, registry)
-    variables = tuple(_variables(rule, columns, registry) for rule in program.rules)
     nulls = nullability(program, registry)
+    columns = _columns(program, known, nulls, registry)
+    variables = tuple(_variables(rule, columns, registry) for rule in program.rules)
     types = Types({name: tuple(each) for name, each in columns.items()}, variables, nulls)
     problems: list[Diagnostic] = []
     declared = {relation.name for relation in program.relations if relation.declared}
@@ -85,12 +87,11 @@ def inferred(
     problems += head_problems(program, types.columns, variables, declared, registry)
     for query in program.queries:
         problems += query_problems(query, types.columns)
-    problems += null_problems(program, nulls.columns, registry)
     return types, problems
 
 
 def _columns(
-    program: Program, known: Mapping[str, tuple[Type | None, ...]], registry: Registry
+    program: Program, known: Mapping[str, tuple[Type | None, ...]], nulls: Nullability, registry: Registry
 ) -> dict[str, list[Type | None]]:
     columns: dict[str, list[Type | None]] = {}
     fixed: set[str] = set()
@@ -107,7 +108,7 @@ def _columns(
             readers.setdefault(name, []).append(index)
     waiting = deque(range(len(program.rules)))
     queued = set(waiting)
-    while waiting:
+    while waiting or (waiting := deque(_typed_nulls(program, columns, nulls, readers, registry))):
         index = waiting.popleft()
         queued.discard(index)
         rule = program.rules[index]
@@ -119,6 +120,28 @@ def _columns(
                     queued.add(reader)
                     waiting.append(reader)
     return columns
+
+
+def _typed_nulls(
+    program: Program,
+    columns: dict[str, list[Type | None]],
+    nulls: Nullability,
+    readers: Mapping[str, list[int]],
+    registry: Registry,
+) -> list[int]:
+    """Give a column of nothing but nulls the type of a variable that stands there; the rules to look at again."""
+    for name, places in nulls.columns.items():
+        for at in places:
+            if columns[name][at] is None:
+                for index in readers.get(name, ()):
+                    rule = program.rules[index]
+                    variables = _variables(rule, columns, registry)
+                    args = [atom.args[at] for atom, _ in body_atoms(rule) if atom.relation == name]
+                    found = next((variables.get(arg.name) for arg in args if isinstance(arg, Variable)), None)
+                    if found is not None:
+                        columns[name][at] = found
+                        return readers[name]
+    return []
 
 
 def _flow(rule: Rule, columns: dict[str, list[Type | None]], registry: Registry) -> bool:
