@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from headwater.core.functions import register
     from headwater.database import Database
-    from headwater.pipeline import compile, compile_file  # noqa: A004
+    from headwater.pipeline import compile, compile_file, compile_sql  # noqa: A004
 
 __version__ = "0.1.0"
 
@@ -48,6 +48,7 @@ __all__ = [
     "__version__",
     "compile",
     "compile_file",
+    "compile_sql",
     "register",
 ]
 
@@ -68,6 +69,7 @@ _HOMES = {
     "UnknownRelation": "headwater.core.errors",
     "compile": "headwater.pipeline",
     "compile_file": "headwater.pipeline",
+    "compile_sql": "headwater.pipeline",
     "register": "headwater.core.functions",
 }
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,15 +27,18 @@ from headwater.core.interruption import held_back
 from headwater.core.types import Type
 from headwater.engine.answers import arrow_table, asked, seen_change
 from headwater.engine.columns import to_values
+from headwater.engine.copies import net, numbered
 from headwater.engine.fitting import fit, shown
 from headwater.engine.guard import DEFAULT_GUARD, NO_GUARD, Guard
 from headwater.engine.index import Matrix
 from headwater.engine.intake import Header, Intake, Rejected, encode_rows, guess_types, reject_untyped, take_in
+from headwater.engine.ordering import ordered
 from headwater.engine.selection import find_identity
 from headwater.engine.shard import Change, Shard
 from headwater.engine.snapshot import Snapshot, pack
 from headwater.engine.states import BASE, GONE
 from headwater.engine.values import SYMBOLIC, Codes, Symbols, decode, encode, encode_all, find_code
+from headwater.language.tree import Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
 from headwater.plan.model import Plan, Table
@@ -154,6 +157,7 @@ class Database:
             codes_out = self._encode(deletes, shard.plan, known, rejected)
             if rejected and strict:
                 raise DataError(_rejection(rejected))
+            self._number_copies(shard, codes_in, codes_out)
             late = self._set_late_aside(codes_in, shard)
             changes = shard.apply(codes_in, codes_out, lambda: interruption.noted or cancelled())
             for one in late:
@@ -204,6 +208,7 @@ class Database:
         codes = self._encode(taken, self._shard.plan, self._known, rejected)
         if rejected:
             raise DataError(_rejection(rejected))
+        self._number_copies(self._shard, {}, codes)
         with held_back():
             changes = self._shard.without(codes)
         return self._changes(changes, ())
@@ -212,15 +217,29 @@ class Database:
 
     def rows(self, relation: str) -> set[tuple[Any, ...]]:
         """The rows of a relation or view, as a set of tuples."""
+        if self._ordering(relation) is not None:
+            return set(zip(*(column.to_pylist() for column in self.table(relation).columns), strict=True))
         table = self._table(relation)
         return set(_tuples(table, self._visible(relation), self._symbols))
 
     def table(self, relation: str) -> pa.Table:
-        """The rows of a relation or view, as an Arrow table."""
-        return self._arrow(self._table(relation), self._visible(relation), self._symbols)
+        """The rows of a relation or view, as an Arrow table: of an SQL query, equal rows too, in its order."""
+        table, codes = self._table(relation), self._visible(relation)
+        query = self._ordering(relation)
+        if query is None:
+            return self._arrow(table, codes, self._symbols)
+        everything = replace(table, hidden=0)  # its rows may be sorted by a column that is not shown
+        whole = ordered(arrow_table(everything, _names(everything), codes, self._symbols), query)
+        return whole.select(range(len(table.written)))
 
     def count(self, relation: str) -> int:
-        return int(self._visible(relation).shape[0])
+        """How many rows there are, each as often as it is there."""
+        found = int(self._visible(relation).shape[0])
+        query = self._ordering(relation)
+        if query is None:
+            return found
+        found = max(0, found - query.offset)
+        return found if query.limit is None else min(found, query.limit)
 
     # Asking
 
@@ -331,7 +350,21 @@ class Database:
 
     def _header(self, table: Table) -> Header:
         learnt = self._columns.get(table.name)
-        return Header(table.name, learnt or _names(table), bool(learnt) or self._model.relation(table.name).declared)
+        return Header(table.name, learnt or _names(table), bool(learnt) or self._model.relation(table.name).named)
+
+    def _ordering(self, relation: str) -> Query | None:
+        """The query that asks for a relation's rows in an order, or for some of them only."""
+        queries = (query for query in self._model.queries if query.atom.relation == relation)
+        return next((one for one in queries if one.order or one.offset or one.limit is not None), None)
+
+    def _number_copies(self, shard: Shard, inserts: dict[str, Codes], deletes: dict[str, Codes]) -> None:
+        """Rows of tables that may hold equal rows, with the numbers of their copies."""
+        for name in {*inserts, *deletes}:
+            store = shard.stores[name]
+            if store.table.hidden:
+                nothing = np.zeros((0, store.width - 1), dtype=np.int64)
+                coming, going = numbered(store, inserts.get(name, nothing), deletes.get(name, nothing))
+                inserts[name], deletes[name] = coming, going
 
     def _learnt(self, inserts: Mapping[str, Intake]) -> Known:
         """The types that are known once these rows are in."""
@@ -341,7 +374,7 @@ class Database:
         types = infer(self._model, known).columns
         for name, intake in inserts.items():
             if None in types[name]:
-                found = guess_types(intake)
+                found = (*guess_types(intake), *(Type.INT,) * self._model.relation(name).hidden)
                 if None not in found:
                     known[name] = tuple(have or new for have, new in zip(types[name], found, strict=True))
         return known
@@ -388,7 +421,8 @@ class Database:
             if store.table.base:
                 rows = store.alive()
                 name = store.table.stands_for or store.name
-                width = len(self._shard.stores[name].table.written)
+                table = self._shard.stores[name].table
+                width = len(table.written) + table.hidden
                 codes = store.data[rows[store.rules[rows] == BASE], :width].astype(np.int64)
                 out[name] = np.concatenate([out[name], codes]) if name in out else codes
         return out
@@ -464,6 +498,8 @@ class Database:
             inserted = nothing if change is None else self._asked(name, change.inserted, symbols)
             deleted = nothing if change is None else self._asked(name, change.deleted, symbols)
             inserted, deleted = seen_change(table, inserted, deleted)
+            if table.hidden:
+                inserted, deleted = net(table, inserted, deleted)
             return RelationChange(self._arrow(table, inserted, symbols), self._arrow(table, deleted, symbols))
 
         return Changes(self.program.outputs, change_of, rejected, late)
@@ -488,7 +524,19 @@ class Database:
                     codes[0, one.at] = code_of(fitting, one.type, self._symbols)
         except ValueError as problem:
             raise DataError(f"{relation}{values!r}: {problem}") from None
-        return values, codes
+        return values, self._one_of(table, codes)
+
+    def _one_of(self, table: Table, codes: Codes) -> Codes:
+        """Of the rows that look like this, the first; if there is none, one that cannot be there."""
+        if not table.hidden:
+            return codes
+        shown = [one.at for one in table.written if one.at is not None and one.at != table.time]
+        there = self._visible(table.name)
+        alike = there[(there[:, shown] == codes[:, shown]).all(axis=1)]
+        if alike.shape[0]:
+            return alike[:1].astype(np.int64)
+        codes[0, len(table.written) : len(table.written) + table.hidden] = -1
+        return codes
 
 
 def _replace_file(path: Path, blocks: Iterator[bytes | memoryview]) -> None:

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
 from types import MappingProxyType
+from typing import TypeAlias
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Source
-from headwater.language.datalog import parse, parse_file
+from headwater.core.types import Type
 from headwater.language.printer import as_written, print_tree
+from headwater.language.reading import read_program, read_sql, read_text
 from headwater.language.tree import Tree
 from headwater.plan.build import build
 from headwater.plan.explain import explain
@@ -22,6 +24,9 @@ from headwater.program.text import print_program
 from headwater.program.types import infer
 from headwater.rewrite.leases import leases
 from headwater.rewrite.rules import rewrite
+
+Tables: TypeAlias = Mapping[str, Mapping[str, Type | str | None]]
+"""Columns of tables by name, in order, with their types where these are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,8 @@ class CompiledProgram:
     @property
     def text(self) -> str:
         """The program as it was written, with its includes in place."""
+        if self.tree.text is not None:
+            return self.tree.text
         return "\n".join(as_written(statement) for statement in self.tree.statements)
 
     def explain(self, stage: str = "rewritten") -> str:
@@ -91,16 +98,38 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def compile(text: str, *, name: str = "<text>", disabled: Iterable[str] = ()) -> CompiledProgram:  # noqa: A001
-    """A program from its text; raises ProgramError. Rewrites named in `disabled` are left out."""
+def compile(  # noqa: A001
+    text: str, *, name: str = "<text>", disabled: Iterable[str] = (), tables: Tables | None = None
+) -> CompiledProgram:
+    """A program from its text, Datalog or SQL; raises ProgramError. Rewrites named in `disabled` are left out.
+
+    `tables` tells an SQL text the columns of tables that it does not declare: `{"link": {"src": "string"}}`.
+    """
     with uncollected():
-        return compile_tree(parse(Source(name, text)), disabled=disabled)
+        return compile_tree(read_text(Source(name, text), _typed(tables)), disabled=disabled)
 
 
-def compile_file(path: str | PathLike[str], *, disabled: Iterable[str] = ()) -> CompiledProgram:
-    """A program from a file, its includes found beside it; raises ProgramError, or OSError if it cannot be read."""
+def compile_sql(
+    text: str, *, name: str = "<text>", disabled: Iterable[str] = (), tables: Tables | None = None
+) -> CompiledProgram:
+    """A program from a text that is SQL, whatever it looks like; raises ProgramError."""
     with uncollected():
-        return compile_tree(parse_file(path), disabled=disabled)
+        return compile_tree(read_sql(Source(name, text), _typed(tables)), disabled=disabled)
+
+
+def compile_file(
+    path: str | PathLike[str], *, disabled: Iterable[str] = (), tables: Tables | None = None
+) -> CompiledProgram:
+    """A program from a file, its includes found beside it; raises ProgramError, also if it cannot be read."""
+    with uncollected():
+        return compile_tree(read_program(path, _typed(tables)), disabled=disabled)
+
+
+def _typed(tables: Tables | None) -> dict[str, dict[str, Type | None]]:
+    return {
+        name: {column: Type(kind) if isinstance(kind, str) else kind for column, kind in columns.items()}
+        for name, columns in (tables or {}).items()
+    }
 
 
 def compile_tree(tree: Tree, *, disabled: Iterable[str] = ()) -> CompiledProgram:

@@ -11,7 +11,7 @@ import typer
 
 from headwater.cli.report import as_json, counted, exit_status, show
 from headwater.core.errors import ProgramError
-from headwater.language.datalog import parse_file
+from headwater.language.reading import read_program
 from headwater.program.check import check as check_tree
 from headwater.program.model import Program
 from headwater.program.strata import strata
@@ -57,7 +57,7 @@ def check(
 
 def _outcome(file: str) -> _Outcome:
     try:
-        return _Outcome(file, check_tree(parse_file(file)))
+        return _Outcome(file, check_tree(read_program(file)))
     except ProgramError as error:
         return _Outcome(file, error)
 

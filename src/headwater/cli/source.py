@@ -16,8 +16,9 @@ from headwater.core.source import Source
 from headwater.core.types import Type
 from headwater.files.read import read
 from headwater.files.rows import BadRow, Expected, FileRows
-from headwater.language.datalog import parse, parse_file
-from headwater.language.tree import Query, Tree
+from headwater.language.datalog import parse
+from headwater.language.reading import read_program
+from headwater.language.tree import Query
 from headwater.pipeline import CompiledProgram, compile_tree
 from headwater.program.nearest import nearest
 
@@ -46,11 +47,11 @@ class Data:
 
 def load_program(file: str, queries: Sequence[str]) -> CompiledProgram:
     """The program of a file, asked these queries in place of its own if there are any."""
-    tree = parse_file(file)
+    tree = read_program(file)
     if queries:
         asked = [one for text in queries for one in parse_query(text, "--query")]
         kept = [statement for statement in tree.statements if not isinstance(statement, Query)]
-        tree = Tree((*kept, *asked))
+        tree = replace(tree, statements=(*kept, *asked))
     return compile_tree(tree)
 
 
@@ -98,7 +99,7 @@ def read_files(
             one.name,
             tuple(column.name for column in one.columns),
             tuple(column.type for column in one.columns),
-            one.declared,
+            one.named,
             frozenset(at for at, column in enumerate(one.columns) if column.nullable),
         )
         for one in program.checked.relations

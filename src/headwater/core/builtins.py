@@ -12,6 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from headwater.core.functions import Function
+from headwater.core.logic import LOGIC
+from headwater.core.sql_functions import SQL_FUNCTIONS
 from headwater.core.types import Type
 
 _INT, _FLOAT, _STRING, _BOOL, _LIST = Type.INT, Type.FLOAT, Type.STRING, Type.BOOL, Type.LIST
@@ -254,7 +256,9 @@ _ALL = (
     _still("split", (_STRING, _STRING), _LIST, _split, "the parts between separators"),
 )
 
-BUILTINS: Mapping[str, Function] = MappingProxyType({function.name: function for function in _ALL})
+BUILTINS: Mapping[str, Function] = MappingProxyType(
+    {function.name: function for function in (*_ALL, *LOGIC, *SQL_FUNCTIONS)}
+)
 
 GOAL_NAMES = frozenset({"encd", "decd"})
 """Goals that pair two values and take a pair apart: `encd(A, B, Pair)`, `decd(Pair, A, B)`."""

@@ -16,6 +16,7 @@ from headwater.core.source import Span
 class Severity(Enum):
     ERROR = "error"
     WARNING = "warning"
+    NOTE = "note"
 
 
 @dataclass(frozen=True, slots=True)

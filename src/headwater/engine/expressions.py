@@ -145,9 +145,9 @@ class Expressions:
         return one, self.value(right, batch, one.type)
 
     def _arguments(self, function: Function, args: tuple[Term, ...], batch: Batch) -> list[Value]:
-        """Arguments of a call; a null without a type has that of its parameter, or of the first argument with one."""
+        """Arguments of a call; a null without a type has that of its parameter, or of another argument of any type."""
         typed = {at: self.value(arg, batch) for at, arg in enumerate(args) if not _is_untyped(arg)}
-        alike = next((one.type for one in typed.values()), Type.STRING)
+        alike = next((one.type for at, one in typed.items() if function.parameter(at) is None), Type.STRING)
         return [
             typed[at] if at in typed else null_value(function.parameter(at) or alike, batch.size)
             for at in range(len(args))

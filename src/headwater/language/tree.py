@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
 
+from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.core.types import Type
 
@@ -198,9 +199,23 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Ordering:
+    """One column that a query's rows are sorted by when they are read."""
+
+    column: int
+    descending: bool = False
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
+    """What is shown. Only SQL's queries have an order and a limit, which hold whenever the view is read as a whole."""
+
     atom: Atom
     window: Window | None = None
+    order: tuple[Ordering, ...] = ()
+    limit: int | None = None
+    offset: int = 0
     span: Span | None = _span()
 
 
@@ -220,5 +235,22 @@ Statement: TypeAlias = Declaration | Rule | Query
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """The names of a relation's columns, where no declaration tells them; the last ones may be `hidden`.
+
+    Hidden columns tell apart rows that look equal: a relation is a set, SQL's tables are bags.
+    """
+
+    relation: str
+    columns: tuple[str, ...]
+    hidden: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Tree:
+    """Statements; and, of a program that was not written in this language, headings and the text it came from."""
+
     statements: tuple[Statement, ...]
+    headings: tuple[Heading, ...] = ()
+    text: str | None = None
+    notes: tuple[Diagnostic, ...] = field(default=(), compare=False)  # what the translation has to say

@@ -99,6 +99,7 @@ class Table:
     life: Lifetime | None = None  # of a base table: how long its rows live
     shown: tuple[Written, ...] | None = None  # the columns as written, where that is not what is stored
     stands_for: str | None = None  # the relation as written whose rows these are
+    hidden: int = 0  # so many of its columns as written, the last ones, only tell apart rows that look equal
 
     @property
     def lasting(self) -> bool:
@@ -113,11 +114,11 @@ class Table:
     @property
     def written(self) -> tuple[Written, ...]:
         """The columns as a user wrote them."""
-        if self.shown is not None:
-            return self.shown
-        return tuple(
-            Written(name, kind, at) for at, (name, kind) in enumerate(zip(self.columns, self.types, strict=True))
-        )
+        columns = self.shown
+        if columns is None:
+            named = enumerate(zip(self.columns, self.types, strict=True))
+            columns = tuple(Written(name, kind, at) for at, (name, kind) in named)
+        return columns[: len(columns) - self.hidden]
 
 
 @dataclass(frozen=True, slots=True)

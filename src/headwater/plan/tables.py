@@ -96,6 +96,7 @@ def _table(relation: Relation, types: Types) -> Table:
         life=lifetime(relation),
         shown=None if relation.shown is None else tuple(_written(one, kinds) for one in relation.shown),
         stands_for=relation.stands_for,
+        hidden=relation.hidden,
     )
     if table.base or table.picks:
         return table

@@ -43,6 +43,7 @@ CHECKS: tuple[Check, ...] = (
 def check(tree: Tree, registry: Registry = FUNCTIONS) -> Program:
     """The checked program. Raises CheckProblem with all findings of the first stage that has errors."""
     findings = _Findings()
+    findings.add(tree.notes)
     known, diagnostics = survey(tree, registry)
     findings.add(diagnostics)
     findings.add(spelling_problems(tree))

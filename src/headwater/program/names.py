@@ -27,6 +27,7 @@ from headwater.language.tree import (
     Declaration,
     Goal,
     Head,
+    Heading,
     Negation,
     Query,
     Rule,
@@ -60,9 +61,10 @@ class Names:
     declarations: dict[str, Declaration] = field(default_factory=dict)
     heads: set[str] = field(default_factory=set)
     derived: set[str] = field(default_factory=set)
+    headings: dict[str, Heading] = field(default_factory=dict)
 
     def is_relation(self, name: str) -> bool:
-        return name in self.declarations or name in self.heads
+        return name in self.declarations or name in self.heads or name in self.headings
 
     def goal_function(self, name: str) -> str | None:
         """The function that a goal of this name calls, unless it is a relation."""
@@ -86,6 +88,8 @@ class _Survey:
         self.diagnostics: list[Diagnostic] = []
 
     def read(self, tree: Tree) -> None:
+        for heading in tree.headings:
+            self.names.headings[heading.relation] = heading
         for statement in tree.statements:
             match statement:
                 case Declaration():

@@ -37,9 +37,13 @@ def relations(known: Names) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
     problems: list[Diagnostic] = []
     for name, mention in known.mentions.items():
         declaration = known.declarations.get(name)
+        heading = known.headings.get(name)
         derived = name in known.derived
+        hidden = 0 if heading is None else heading.hidden
         if declaration is None:
-            found.append(Relation(name, _columns(mention), derived=derived, span=mention.span))
+            named = heading is not None
+            columns = tuple(map(Column, heading.columns)) if heading is not None else _columns(mention)
+            found.append(Relation(name, columns, derived=derived, named=named, hidden=hidden, span=mention.span))
             continue
         columns = tuple(Column(column.name, column.type, column.nullable) for column in declaration.columns)
         places = {column.name: place for place, column in enumerate(declaration.columns)}
@@ -55,6 +59,8 @@ def relations(known: Names) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
                 ttl=declaration.ttl,
                 lateness=declaration.lateness,
                 time=0 if is_stream else None,
+                named=True,
+                hidden=hidden,
                 span=declaration.span,
             )
         )

@@ -43,7 +43,8 @@ class Stratum:
 
 def strata(program: Program) -> tuple[Stratum, ...]:
     """The derived relations in dependency order; base relations and their facts belong to no stratum."""
-    derived = {rule.head.relation for rule in program.rules if rule.body}
+    known = {relation.name for relation in program.relations if relation.derived}  # perhaps with facts only, by now
+    derived = {rule.head.relation for rule in program.rules if rule.body or rule.head.relation in known}
     rules_of: dict[str, list[int]] = {name: [] for name in _in_order(program, derived)}
     reads: dict[str, list[str]] = {name: [] for name in rules_of}
     for index, rule in enumerate(program.rules):

@@ -1,0 +1,37 @@
+"""A program's text in whichever language it is written: Datalog, or SQL, told apart by its first words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike, fspath
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.errors import SyntaxProblem
+from headwater.core.source import Source
+from headwater.core.types import Type
+from headwater.language.datalog import parse
+from headwater.language.include import read_file
+from headwater.language.sql.recognise import is_sql
+from headwater.language.tree import Tree
+
+
+def read_text(source: Source, tables: Mapping[str, Mapping[str, Type | None]] | None = None) -> Tree:
+    """The tree of a text; `tables` tells an SQL text the columns of tables that it does not declare."""
+    return read_sql(source, tables) if is_sql(source.text) else parse(source)
+
+
+def read_sql(source: Source, tables: Mapping[str, Mapping[str, Type | None]] | None = None) -> Tree:
+    from headwater.language.sql.program import translate  # sqlglot takes a while to import, and Datalog needs none
+
+    return translate(source, tables)
+
+
+def read_program(path: str | PathLike[str], tables: Mapping[str, Mapping[str, Type | None]] | None = None) -> Tree:
+    """The tree of a file: SQL if it is called `.sql` or begins like SQL, else Datalog with its includes."""
+    name = fspath(path)
+    found = read_file(name, None)
+    if isinstance(found, Diagnostic):
+        raise SyntaxProblem((found,))
+    if name.lower().endswith(".sql"):
+        return read_sql(found, tables)
+    return read_text(found, tables)

@@ -1,0 +1,306 @@
+"""SQL text to a syntax tree: declarations of its tables, rules for its views, queries for what it shows.
+
+    tree = translate(Source("paths.sql", text))
+
+Spans of everything point into the SQL text, so that every later finding shows the SQL. What cannot be translated is
+refused (SyntaxProblem), all findings at once; nothing is translated to something else than SQL means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.errors import SyntaxProblem
+from headwater.core.source import Source, Span
+from headwater.core.types import Type
+from headwater.language.sql.context import Context, Scope
+from headwater.language.sql.prune import pruned
+from headwater.language.sql.queries import Queries
+from headwater.language.sql.statements import Query, Statement, View, read_statements
+from headwater.language.sql.tables import COPY, Column, Schema, Table, known_table
+from headwater.language.sql.text import Refused, Text
+from headwater.language.sql.views import Views
+from headwater.language.tree import (
+    Atom,
+    ColumnDeclaration,
+    Declaration,
+    Heading,
+    Kind,
+    Ordering,
+    Tree,
+    Variable,
+    Wildcard,
+    Window,
+)
+from headwater.language.tree import Query as Asked
+
+MOST_PROBLEMS = 50
+
+
+@dataclass(slots=True)
+class _Shown:
+    """A view that the program shows, and how."""
+
+    table: Table
+    window: Window | None
+    order: tuple[Ordering, ...]
+    limit: int | None
+    offset: int
+    place: Span | None
+
+
+def translate(source: Source, tables: Mapping[str, Schema] | None = None) -> Tree:
+    """The tree of an SQL text. `tables` tells columns that are known from outside, such as a catalogue's."""
+    text = Text(source)
+    statements, problems = read_statements(text)
+    if problems:
+        raise SyntaxProblem(tuple(problems[:MOST_PROBLEMS]))
+    first = _Program(text, statements, tables or {}, {})
+    first.run()
+    found = {name: [column.name for column in table.columns] for name, table in first.context.tables.items()}
+    program = _Program(text, statements, tables or {}, found)
+    program.run()
+    return program.tree()
+
+
+class _Program:
+    """One pass over all statements. Undeclared tables have the columns that were `found` by the pass before."""
+
+    def __init__(
+        self, text: Text, statements: list[Statement], given: Mapping[str, Schema], found: dict[str, list[str]]
+    ) -> None:
+        self.text = text
+        self.statements = statements
+        self.declarations = {
+            statement.relation.lower(): statement for statement in statements if isinstance(statement, Declaration)
+        }
+        self.context = Context(text, {})
+        self.shown: list[_Shown] = []
+        for name, declaration in self.declarations.items():
+            self.context.tables[name] = _declared(declaration)
+        for name, schema in given.items():
+            self.context.tables.setdefault(name.lower(), known_table(name, schema))
+        self._given = {name.lower() for name in given} - self.declarations.keys()
+        self._found = found
+        self.context.taken |= self.context.tables.keys() | found.keys()
+
+    def run(self) -> None:
+        queries = Queries(self.context)
+        for name, columns in self._found.items():
+            if name not in self.context.tables:
+                spelt = self._spelling(name)
+                self.context.tables[name] = Table(spelt, [Column(each) for each in columns], hidden=1, base=True)
+        try:
+            self._declared_twice()
+            self._statements(queries)
+        except Refused as refused:
+            self.context.problems.append(refused.diagnostic)
+        self._columnless()
+        if self.context.problems:
+            raise SyntaxProblem(tuple(_in_order(self.context.problems)[:MOST_PROBLEMS]))
+
+    def _spelling(self, name: str) -> str:
+        for statement in self.statements:
+            for query in _queries(statement):
+                for table in query.find_all(exp.Table):
+                    if table.name.lower() == name:
+                        return str(table.name)
+        return name
+
+    def _columnless(self) -> None:
+        for table in self.context.tables.values():
+            if not table.columns:
+                self.context.problems.append(
+                    self.text.problem(
+                        "HW232",
+                        f"the columns of `{table.relation}` are not known",
+                        table.span,
+                        hint=f"declare it with CREATE TABLE {table.relation} (...), or name a column of it",
+                    )
+                )
+
+    def _declared_twice(self) -> None:
+        seen: dict[str, Declaration] = {}
+        for statement in self.statements:
+            if isinstance(statement, Declaration):
+                name = statement.relation.lower()
+                if name in seen:
+                    self.text.refuse("HW204", f"table `{statement.relation}` is declared twice", statement.span)
+                seen[name] = statement
+            elif isinstance(statement, View) and statement.name.lower() in self.declarations:
+                self.text.refuse("HW204", f"`{statement.name}` is a table and a view", statement.span)
+
+    def _statements(self, queries: Queries) -> None:
+        """Views of CREATE VIEW, and of a WITH in front of them, see each other; a query's WITH is its own."""
+        created = [statement for statement in self.statements if isinstance(statement, View)]
+        asked = [statement for statement in self.statements if isinstance(statement, Query)]
+        bare = [query for query in asked if query.select is None]
+        views = Views(queries)
+        common = [view for query in bare for view in query.views]
+        scope = views.scope([*common, *created], Scope(None), outermost=True)
+        selecting = [query for query in asked if query.select is not None]
+        for query in selecting:
+            try:
+                self._select(query, queries, views.scope(query.views, scope))
+            except Refused as refused:
+                self.context.problems.append(refused.diagnostic)
+        kept = [view for view in created if view.kept] if selecting else [view for view in created if not view.passing]
+        if not created and not selecting:
+            kept = common
+        for view in kept:
+            table = scope.find(view.name)
+            if table is not None:
+                self.shown.append(_Shown(table, view.query.window, (), None, 0, view.span))
+        if not self.shown and not self.context.problems:
+            place = self.statements[0].span if self.statements else None
+            self.text.refuse("HW102", "nothing is asked for", place, hint="add a SELECT or a CREATE VIEW")
+
+    def _select(self, query: Query, queries: Queries, scope: Scope) -> None:
+        assert query.select is not None
+        node = query.select
+        while isinstance(node, exp.Subquery) and not any(value for part, value in node.args.items() if part != "this"):
+            node = node.this
+        order = list(node.args["order"].expressions) if node.args.get("order") is not None else []
+        limit, offset = self._number(node, "limit"), self._number(node, "offset")
+        whole = self._whole(node, scope)
+        if whole is not None and all(self._by_name(each, whole) is not None for each in order):
+            found = tuple(self._ordered(each, whole) for each in order)
+            self.shown.append(_Shown(whole, query.window, found, limit, offset or 0, query.span))
+            return
+        name = self.context.relation("result")
+        if isinstance(node, exp.Select):
+            table = queries.relation(node, scope, name, order=[each.this for each in order], outermost=True)
+            found = tuple(self._ordering(each, at) for each, at in zip(order, table.order, strict=True))
+        else:
+            table = queries.relation(node, scope, name, outermost=True)
+            found = tuple(self._ordered(each, table) for each in order)
+        self.shown.append(_Shown(table, query.window, found, limit, offset or 0, query.span))
+
+    def _ordered(self, node: exp.Expr, table: Table) -> Ordering:
+        found = self._by_name(node, table)
+        if found is None:
+            self.text.refuse("HW230", "ORDER BY of a UNION names a column of the result, or its number", node)
+        return found
+
+    def _number(self, node: exp.Expr, part: str) -> int | None:
+        clause = node.args.get(part)
+        if clause is None:
+            return None
+        value = clause.expression
+        if isinstance(value, exp.Literal) and str(value.this).isdigit():
+            return int(value.this)
+        self.text.refuse("HW117", f"{part.upper()} takes a number", clause, hint=f"write {part.upper()} 10")
+
+    def _ordering(self, node: exp.Expr, column: int) -> Ordering:
+        descending = bool(node.args.get("desc"))
+        first = node.args.get("nulls_first")
+        return Ordering(column, descending, not descending if first is None else bool(first))
+
+    def _by_name(self, node: exp.Expr, table: Table) -> Ordering | None:
+        wanted = node.this
+        if isinstance(wanted, exp.Literal) and str(wanted.this).isdigit() and int(wanted.this) <= len(table.columns):
+            return self._ordering(node, int(wanted.this) - 1)
+        place = table.place(wanted.name) if isinstance(wanted, exp.Column) and not wanted.table else None
+        return None if place is None else self._ordering(node, place)
+
+    def _whole(self, node: exp.Expr, scope: Scope) -> Table | None:
+        """The view that `SELECT * FROM view` shows as it is."""
+        if not isinstance(node, exp.Select):
+            return None
+        plain = {"expressions", "from_", "order", "limit", "offset", "kind", "operation_modifiers"}
+        if any(value for part, value in node.args.items() if part not in plain):
+            return None
+        source = node.args["from_"].this if node.args.get("from_") is not None else None
+        if not isinstance(source, exp.Table) or source.args.get("joins") or source.args.get("alias"):
+            return None
+        table = scope.find(source.name)
+        if table is None or table.open:
+            return None
+        names = [each.name.lower() if isinstance(each, exp.Column) else "" for each in node.expressions]
+        star = (
+            len(node.expressions) == 1
+            and isinstance(node.expressions[0], exp.Star)
+            and not any(node.expressions[0].args.values())
+        )
+        return table if star or names == [column.name.lower() for column in table.columns] else None
+
+    # The tree
+
+    def tree(self) -> Tree:
+        tables = {table.relation: table for table in self.context.tables.values()} | self.context.made
+        shown = {one.table.relation for one in self.shown}
+        counted = {table.relation for key, table in self.context.tables.items() if key in self.declarations}
+        rules = pruned(self.context.rules, tables, shown | counted)
+        defined = {rule.head.relation for rule in rules}
+        headings = tuple(
+            Heading(name, (*(column.name for column in table.columns), *_hidden(table)), table.hidden)
+            for name, table in tables.items()
+            if name in defined or table.base
+        )
+        declared = tuple(self._declaration(table) for table in self.context.tables.values() if self._is_typed(table))
+        asked = tuple(self._query(one, number) for number, one in enumerate(self.shown))
+        return Tree((*declared, *rules, *asked), headings, self._text(), tuple(self.context.notes))
+
+    def _is_typed(self, table: Table) -> bool:
+        key = table.relation.lower()
+        return key in self.declarations or (
+            key in self._given and all(column.type is not None for column in table.columns)
+        )
+
+    def _declaration(self, table: Table) -> Declaration:
+        given = self.declarations.get(table.relation.lower())
+        copies = tuple(ColumnDeclaration(name, Type.INT) for name in _hidden(table))
+        if given is not None:
+            return replace(given, columns=(*given.columns, *copies))
+        columns = tuple(
+            ColumnDeclaration(column.name, column.type, column.nullable) for column in table.columns if column.type
+        )
+        return Declaration(Kind.RELATION, table.relation, (*columns, *copies))
+
+    def _query(self, one: _Shown, number: int) -> Asked:
+        args = tuple(Variable(f"C{at}") if at < len(one.table.columns) else Wildcard() for at in range(one.table.arity))
+        atom = Atom(one.table.relation, args, span=one.place)
+        return Asked(atom, one.window, one.order, one.limit, one.offset, span=one.place)
+
+    def _text(self) -> str:
+        """The SQL with the tables that were known from outside declared in it."""
+        lines = []
+        for key in sorted(self._given):
+            table = self.context.tables[key]
+            if all(column.type is not None for column in table.columns):
+                columns = ", ".join(f"`{column.name}` {column.type.value}" for column in table.columns if column.type)
+                lines.append(f"CREATE TABLE `{table.relation}` ({columns});\n")
+        return "".join(lines) + self.text.source.text
+
+
+def _hidden(table: Table) -> tuple[str, ...]:
+    if table.base:
+        return (COPY,) * table.hidden
+    return tuple(f"hidden'{at}" for at in range(1, table.hidden + 1))
+
+
+def _declared(declaration: Declaration) -> Table:
+    columns = [Column(column.name, column.type, column.nullable) for column in declaration.columns]
+    places = {column.name: at for at, column in enumerate(columns)}
+    key = tuple(places[name] for name in declaration.key if name in places) if declaration.key else None
+    single = key is not None or declaration.kind is Kind.STREAM
+    return Table(declaration.relation, columns, hidden=0 if single else 1, key=key, base=True, span=declaration.span)
+
+
+def _queries(statement: Statement) -> list[exp.Expr]:
+    match statement:
+        case View(query=query):
+            return _queries(query)
+        case Query(views=views, select=select):
+            return [each for view in views for each in _queries(view)] + ([select] if select is not None else [])
+        case _:
+            return []
+
+
+def _in_order(problems: list[Diagnostic]) -> list[Diagnostic]:
+    distinct = list(dict.fromkeys(problems))
+    return sorted(distinct, key=lambda problem: problem.span.start if problem.span else 0)

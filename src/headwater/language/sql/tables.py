@@ -1,0 +1,80 @@
+"""What a name in FROM stands for: a relation with its columns, and the columns that tell equal rows apart.
+
+SQL counts equal rows, relations are sets. So a relation that stands for a bag has hidden columns behind the visible
+ones: rows that look equal differ there. A declared table without a key has one hidden column, the number of the
+copy, so that deleting one of two equal rows leaves the other; a table that nobody declared has one where a query
+counts its rows. A SELECT keeps what tells the rows of its sources apart; the parts of a UNION ALL are told apart by a
+number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from headwater.core.source import Span
+from headwater.core.types import Type
+from headwater.language.tree import Variable
+
+COPY = "copy'"  # the hidden column of a table without a key: which of several equal rows it is
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    name: str
+    type: Type | None = None
+    nullable: bool = False
+
+
+@dataclass(slots=True)
+class Table:
+    """A relation as queries see it. `hidden` counts the hidden columns behind the visible ones.
+
+    `key` are the places that tell its rows apart (None: all of them, hidden ones too). An `open` table was never
+    declared: it has the columns that queries mention.
+    """
+
+    relation: str
+    columns: list[Column]
+    hidden: int = 0
+    key: tuple[int, ...] | None = None
+    open: bool = False
+    base: bool = False
+    order: tuple[int, ...] = ()  # the places that its ORDER BY sorts by
+    span: Span | None = None
+
+    @property
+    def arity(self) -> int:
+        return len(self.columns) + self.hidden
+
+    def place(self, name: str) -> int | None:
+        wanted = name.lower()
+        return next((at for at, column in enumerate(self.columns) if column.name.lower() == wanted), None)
+
+
+@dataclass(slots=True)
+class Source:
+    """A table in a FROM under its alias, with a variable for each column."""
+
+    alias: str
+    table: Table
+    variables: list[Variable]
+    span: Span | None = None
+    merged: set[str] = field(default_factory=set)  # columns that USING shows once, in an earlier source
+
+    def identity(self) -> list[Variable]:
+        """The variables that tell its rows apart."""
+        if self.table.key is None:
+            return list(self.variables)
+        return [self.variables[place] for place in self.table.key]
+
+
+Schema: TypeAlias = Mapping[str, Type | None]
+"""Columns of a table that is known from outside, in order, with their types where these are known."""
+
+
+def known_table(name: str, schema: Schema, *, key: Iterable[str] = ()) -> Table:
+    columns = [Column(column, kind, kind is not None) for column, kind in schema.items()]
+    places = tuple(list(schema).index(each) for each in key) or None
+    return Table(name, columns, hidden=0 if places else 1, key=places, base=True)

@@ -1,0 +1,161 @@
+"""An SQL text as tokens and parsed queries, with the place of everything in it.
+
+Every problem that the translation finds is raised as `Refused` with a diagnostic that points into this text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ErrorLevel, ParseError, TokenError
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.source import Source, Span
+from headwater.language.lines import Lines
+
+Place: TypeAlias = exp.Expr | Token | Span | None
+
+DEEPEST = 60  # brackets within brackets: the parser and everything after it may recurse without a care
+_DIALECT = Dialect.get_or_raise("spark")
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
+
+
+class Refused(Exception):
+    """A piece of SQL that cannot be translated; caught where the next piece begins."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
+
+class Text:
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._lines = Lines(source)
+
+    def tokens(self) -> list[Token]:
+        try:
+            found = list(_DIALECT.tokenize(self.source.text))
+        except TokenError:
+            start = _unclosed(self.source.text)
+            self.refuse(
+                "HW103",
+                "a quotation mark or a comment is not closed",
+                self._lines.span(start, start + 1),
+                hint="close it where the text or the name ends",
+            )
+        depth = 0
+        for token in found:
+            if token.token_type in _OPENING:
+                depth += 1
+                if depth > DEEPEST:
+                    self.refuse("HW106", "this is nested too deep", token, hint="name a part of it with WITH")
+            elif token.token_type in _CLOSING:
+                depth -= 1
+        return found
+
+    def parse(self, tokens: Sequence[Token], place: Place) -> exp.Expr:
+        """The one query that these tokens are."""
+        if not tokens:
+            self.refuse("HW102", "a query is missing here", place, hint="write SELECT ... FROM ...")
+        try:
+            parsed = _DIALECT.parser(error_level=ErrorLevel.RAISE).parse(list(tokens), self.source.text)
+        except ParseError as error:
+            self._misread(error, tokens)
+        except RecursionError:
+            self.refuse("HW106", "this query is nested too deep", tokens[0], hint="name a part of it with WITH")
+        (query,) = parsed if len(parsed) == 1 else (None,)
+        if not isinstance(query, exp.Query):
+            self.refuse(
+                "HW101",
+                "this is no query",
+                tokens[0],
+                note="Headwater reads CREATE TABLE, CREATE STREAM, CREATE VIEW, WITH and SELECT",
+            )
+        return query
+
+    def _misread(self, error: ParseError, tokens: Sequence[Token]) -> NoReturn:
+        told: dict[str, Any] = error.errors[0] if error.errors else {}
+        at = next(
+            (token for token in tokens if (token.line, token.col) == (told.get("line"), told.get("col"))), tokens[-1]
+        )
+        ends = at is tokens[-1]
+        what = f"SQL does not go on like this at `{self._cut(at)}`"
+        if ends:
+            what = f"the query ends too early, at `{self._cut(at)}`"
+        self.refuse("HW102" if ends else "HW101", what, at, note=_said(str(told.get("description", ""))))
+
+    def _cut(self, token: Token) -> str:
+        text = self.source.text[token.start : token.end + 1]
+        return text if len(text) <= 40 else f"{text[:37]}..."
+
+    # Places
+
+    def span(self, *places: Place) -> Span | None:
+        """The smallest stretch of text that holds all of these."""
+        ends = [end for place in places for end in self._ends(place)]
+        if not ends:
+            return None
+        return self._lines.span(min(start for start, _ in ends), max(end for _, end in ends))
+
+    def _ends(self, place: Place) -> Iterable[tuple[int, int]]:
+        if isinstance(place, Span):
+            yield place.start, place.end
+        elif isinstance(place, Token):
+            yield place.start, place.end + 1
+        elif place is not None:
+            for node in place.walk():
+                start = node.meta.get("start") if node.meta else None
+                if start is not None:
+                    yield start, node.meta["end"] + 1
+
+    def written(self, node: exp.Expr) -> str:
+        """A piece of the text as it stands there, short."""
+        span = self.span(node)
+        text = " ".join((self.source.text[span.start : span.end] if span else node.sql(dialect="spark")).split())
+        return text if len(text) <= 60 else f"{text[:57]}..."
+
+    def problem(
+        self, code: str, message: str, place: Place, *, note: str | None = None, hint: str | None = None
+    ) -> Diagnostic:
+        return Diagnostic(code, message, self.span(place), note, hint)
+
+    def refuse(
+        self, code: str, message: str, place: Place, *, note: str | None = None, hint: str | None = None
+    ) -> NoReturn:
+        raise Refused(self.problem(code, message, place, note=note, hint=hint))
+
+
+def _said(description: str) -> str | None:
+    """What the parser said, unless it speaks of its own insides."""
+    if not description or "<class" in description or description.startswith("Invalid expression"):
+        return None
+    return f"the parser says: {description[:1].lower()}{description[1:]}"
+
+
+def _unclosed(text: str) -> int:
+    """Where the quotation mark or comment that is not closed begins."""
+    at = 0
+    while at < len(text):
+        if text.startswith("--", at):
+            end = text.find("\n", at)
+            at = len(text) if end < 0 else end
+        elif text.startswith("/*", at):
+            end = text.find("*/", at + 2)
+            if end < 0:
+                return at
+            at = end + 2
+        elif (mark := text[at]) in "'\"`":
+            end = at + 1
+            while end < len(text) and text[end] != mark:
+                end += 2 if text[end] == "\\" else 1
+            if end >= len(text):
+                return at
+            at = end + 1
+        else:
+            at += 1
+    return max(0, len(text) - 1)
