@@ -14,6 +14,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from headwater import pipeline
-from headwater.core.errors import DataError, ProgramError, StateError, UnknownRelation
+from headwater.core.errors import BudgetSpent, DataError, ProgramError, StateError, UnknownRelation
 from headwater.core.interruption import held_back
 from headwater.core.types import Type
 from headwater.engine.answers import arrow_table, asked, seen_change
@@ -46,12 +47,17 @@ from headwater.program.clock import FOREVER, clock_type
 from headwater.program.model import Program
 from headwater.program.nearest import nearest
 from headwater.program.types import infer, with_types
+from headwater.provenance.absorbed import Absorbed
+from headwater.provenance.asking import Questions
 from headwater.provenance.lasting import valid_until
-from headwater.provenance.proof import Proof
+from headwater.provenance.proof import Fact, Proof
+from headwater.provenance.questions import Bounds, Chances, Critical, Impact, chance_of, first
 from headwater.provenance.reader import Reader, WhyNot
+from headwater.provenance.room import NODES, Room
+from headwater.provenance.variables import Order, Variables
 
 _SYMBOLS_KEPT = 10_000
-MODES = ("witness", "none")
+MODES = ("witness", "absorption", "none")
 Known: TypeAlias = dict[str, tuple[Type | None, ...]]  # types of undeclared base relations, as the data showed them
 
 
@@ -102,8 +108,15 @@ class Database:
     """A program's views over base rows that come and go."""
 
     def __init__(
-        self, program: CompiledProgram, provenance: str = "witness", *, guard: Guard | int | None = DEFAULT_GUARD
+        self,
+        program: CompiledProgram,
+        provenance: str = "witness",
+        *,
+        guard: Guard | int | None = DEFAULT_GUARD,
+        nodes: int = NODES,
+        order: Order = "arrival",
     ) -> None:
+        """`nodes` is the room for absorption provenance, kept or asked for; `order` that of its variables."""
         if not isinstance(program, CompiledProgram):
             raise TypeError(
                 f"Database takes a compiled program, not {type(program).__name__}; write Database(compile(text))"
@@ -124,8 +137,10 @@ class Database:
         self._keys = {one.name: one.key for one in self._model.relations if one.key is not None}
         self._settled = _all_known(self._model, self._known)
         self._shard = self._new_shard(self._known)
+        self._nodes, self._order = Room(nodes).nodes, Variables(order).order
         with held_back():
             self._shard.start()
+            self._absorbed = Absorbed(self._shard, nodes, order) if provenance == "absorption" else None
 
     # Changing
 
@@ -159,7 +174,10 @@ class Database:
                 raise DataError(_rejection(rejected))
             self._number_copies(shard, codes_in, codes_out)
             late = self._set_late_aside(codes_in, shard)
-            changes = shard.apply(codes_in, codes_out, lambda: interruption.noted or cancelled())
+            follow = None if self._absorbed is None else partial(self._absorbed.follow, shard)
+            changes = shard.apply(codes_in, codes_out, lambda: interruption.noted or cancelled(), follow=follow)
+            if self._absorbed is not None:
+                self._absorbed.keep(shard)
             for one in late:
                 self._late[one.relation] = self._late.get(one.relation, 0) + 1
             if shard is not self._shard:
@@ -210,7 +228,10 @@ class Database:
             raise DataError(_rejection(rejected))
         self._number_copies(self._shard, {}, codes)
         with held_back():
-            changes = self._shard.without(codes)
+            if self._absorbed is not None:
+                changes = self._absorbed.without(codes)
+            else:
+                changes = self._shard.without(codes)
         return self._changes(changes, ())
 
     # Reading
@@ -263,6 +284,46 @@ class Database:
             instead = tuple(reader.standing(relation, codes))
         note = None if attempts or instead else "its group has no bindings: no rule's body holds for it"
         return WhyNot(relation, row, attempts, note, instead)
+
+    def critical(self, relation: str, row: tuple[Any, ...]) -> Critical:
+        """The base facts that a row cannot do without: `.facts` one by one, `.cuts()` together."""
+        row, codes = self._present(relation, row)
+        with held_back() as interruption:
+            return Critical(relation, row, self._questions.about(relation, codes, interruption.check))
+
+    def witnesses(self, relation: str, row: tuple[Any, ...], limit: int | None = 10) -> list[list[Fact]]:
+        """The minimal sets of base facts that are enough for a row, smallest first."""
+        row, codes = self._present(relation, row)
+        with held_back() as interruption:
+            return first(self._questions.about(relation, codes, interruption.check).witnesses(), limit)
+
+    def probability(self, relation: str, row: tuple[Any, ...], facts: Chances) -> float | Bounds:
+        """How probable a row is when base facts fail independently of each other.
+
+        `facts` is how probable each is: one number for all, or a mapping of relations to a number or to a mapping
+        of rows to numbers; facts that it does not mention are certain. The answer is exact; where that would take
+        more than `nodes`, it is `Bounds`.
+        """
+        row, codes = self._row(relation, row, find_code)
+        chance = chance_of(facts, self._base)
+        with held_back() as interruption:
+            return self._questions.probability(relation, codes, chance, interruption.check)
+
+    def blast_radius(self, relation: str) -> list[Impact]:
+        """The base facts of a relation by how many rows of the queried views are there only because of each."""
+        table = self._base(relation).name
+        views = {view: partial(self._asked, view, symbols=self._symbols) for view in self.program.outputs}
+        with held_back() as interruption:
+            return self._questions.impact(table, views, interruption.check)
+
+    @property
+    def _questions(self) -> Questions:
+        return Questions(self._shard, self._absorbed, self._nodes, self._order)
+
+    def _present(self, relation: str, row: tuple[Any, ...]) -> tuple[tuple[Any, ...], Codes]:
+        """A row that a user asks about, as a tuple and as codes; it must be there."""
+        self._alive(relation, row)
+        return self._row(relation, row, find_code)
 
     @property
     def nbytes(self) -> int:
@@ -412,6 +473,11 @@ class Database:
                     codes[:, column] = encode_all(values, one.type, fresh)
         shard.apply({name: codes for name, codes in rows.items() if codes.shape[0]}, {}, now=self._shard.clock.now)
         shard.guard = self._guard
+        if self._absorbed is not None:
+            try:
+                self._absorbed = Absorbed(shard, self._nodes, self._order)
+            except BudgetSpent:  # in another order the same functions may need more room: then nothing is forgotten
+                return
         self._symbols, self._shard = fresh, shard
 
     def _base_rows(self) -> dict[str, Codes]:

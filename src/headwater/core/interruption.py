@@ -26,6 +26,11 @@ class Interruption:
     def note(self, number: int, frame: FrameType | None) -> None:
         self.noted = True
 
+    def check(self) -> None:
+        """Raise what is held back."""
+        if self.noted:
+            raise KeyboardInterrupt
+
 
 @contextmanager
 def held_back() -> Iterator[Interruption]:

@@ -41,6 +41,9 @@ class Change:
     deleted: Matrix
 
 
+Follow = Callable[[dict[str, Change], Callable[[], None]], None]  # the changes, and a check to be called now and then
+
+
 class Shard:
     def __init__(
         self,
@@ -75,7 +78,7 @@ class Shard:
 
     def start(self) -> dict[str, Change]:
         """Put the program's own facts in place and derive what follows from them."""
-        return self._transact({}, {}, lambda: False, first=True)
+        return self._transact({}, {}, lambda: False, None, first=True)
 
     def apply(
         self,
@@ -83,13 +86,15 @@ class Shard:
         deletes: Mapping[str, Codes],
         cancelled: Callable[[], bool] = lambda: False,
         now: int | None = None,
+        follow: Follow | None = None,
     ) -> dict[str, Change]:
         """Deletes, then inserts, as one transaction; the net change of every table that changed.
 
         Rows are as written, without leases. The clock moves to `now`, or to the latest time among the inserts if that
-        is later, and rows whose lease is over by then are dropped first.
+        is later, and rows whose lease is over by then are dropped first. `follow` is told what changes before it is
+        kept; if it raises, nothing is.
         """
-        return self._transact(inserts, deletes, cancelled, first=False, now=now)
+        return self._transact(inserts, deletes, cancelled, follow, first=False, now=now)
 
     def without(self, deletes: Mapping[str, Codes]) -> dict[str, Change]:
         """What a transaction of deletes would change; nothing is changed."""
@@ -169,6 +174,7 @@ class Shard:
         inserts: Mapping[str, Codes],
         deletes: Mapping[str, Codes],
         cancelled: Callable[[], bool],
+        follow: Follow | None,
         *,
         first: bool,
         now: int | None = None,
@@ -177,6 +183,8 @@ class Shard:
         try:
             self._run(transaction, inserts, deletes, first=first, now=now)
             transaction.check()
+            if follow is not None:
+                follow(self._changes(transaction), transaction.check)
         except BaseException:
             self.undo(transaction)
             raise

@@ -80,6 +80,12 @@ def restrict(function: Function, absent: Iterable[int]) -> Function:
     return _ordered(function.r_restrict({identifiers[variable]: False for variable in absent}))
 
 
+def depends(function: Function, variables: Iterable[int]) -> bool:
+    """Whether the function depends on any of these variables."""
+    identifiers = _library()[1]
+    return any(function.support_set_contains(identifiers[variable]) for variable in variables)
+
+
 def same(one: Function, other: Function) -> bool:
     return one.structural_eq(other)
 
@@ -110,6 +116,15 @@ def support(function: Function) -> list[int]:
 def holds(function: Function, absent: Iterable[int] = ()) -> bool:
     """Whether the function is true where all variables are true but these."""
     return diagram(function).holds(frozenset(absent))
+
+
+def closed_upwards(nodes: Diagram, limit: int | None = None) -> Function:
+    """True wherever the function is true of some of the variables that are true: the closest monotone one above it."""
+    found = [never(), always()]
+    for at in range(2, nodes.root + 1):
+        high = conjunction(literal(nodes.variable[at]), found[nodes.high[at]], limit)
+        found.append(disjunction(found[nodes.low[at]], high, limit))
+    return found[nodes.root]
 
 
 def to_bytes(function: Function) -> bytes:

@@ -66,16 +66,17 @@ class Diagram:
         return found[-1]
 
     def needed(self) -> list[int]:
-        """The variables that are true wherever the function is; none where it never is."""
-        if self.root < 2:
-            return []
-        support = self.support()
-        bits = {number: 1 << at for at, number in enumerate(support)}
-        everything = (1 << len(support)) - 1
-        found = [everything, 0]
-        for at in range(2, self.root + 1):
-            found.append((found[self.high[at]] | bits[self.variable[at]]) & found[self.low[at]])
-        return [number for number in support if found[-1] & bits[number]]
+        """Of a function that is true where all variables are: those that each alone, once false, make it false."""
+        found: list[int] = []
+        at = self.root
+        while at > 1:
+            other = self.low[at]
+            while other > 1:
+                other = self.high[other]
+            if other == 0:
+                found.append(self.variable[at])
+            at = self.high[at]
+        return found
 
     # Bytes
 

@@ -21,6 +21,11 @@ ARRIVAL: Literal["arrival"] = "arrival"
 VALUE: Literal["value"] = "value"
 
 
+def by_value(relation: str, row: tuple[Any, ...]) -> Any:
+    """Rows in the order of their values, whatever their types."""
+    return tuple((type(value).__name__, value) for value in row), relation
+
+
 class Variables:
     """A number for each fact. Numbers of facts that are gone are given out again."""
 
@@ -99,9 +104,7 @@ class Variables:
 
     def _key(self, fact: Fact) -> Any:
         relation, row = fact
-        if callable(self.order):
-            return self.order(relation, row)
-        return tuple((type(value).__name__, value) for value in row), relation
+        return self.order(relation, row) if callable(self.order) else by_value(relation, row)
 
     def _between(self, key: Any, share: float) -> int:
         """A free number between those of the neighbours, or else the free one that is closest."""

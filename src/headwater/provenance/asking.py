@@ -1,0 +1,142 @@
+"""Questions to an engine: provenance is read where it is kept, or built for the one row that is asked about.
+
+Where only witnesses are kept, a row's provenance comes from its cone if rules only add, else from the worlds of all
+relations below it; both under a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from headwater.core.errors import BudgetSpent
+from headwater.engine.index import Matrix
+from headwater.engine.shard import Shard
+from headwater.engine.states import BASE, GONE
+from headwater.engine.values import Codes, decode
+from headwater.provenance import absorption
+from headwater.provenance.absorbed import Absorbed
+from headwater.provenance.cone import Cone, Node, only_adds
+from headwater.provenance.questions import Bounds, Impact, RowProvenance, ranked
+from headwater.provenance.reader import Reader
+from headwater.provenance.room import Room
+from headwater.provenance.variables import MOST_VARIABLES, Fact, Order
+from headwater.provenance.worlds import Worlds, needed_tables
+
+
+class Questions:
+    """The questions about rows of one engine as it stands; `absorbed`: its worlds, if they are kept."""
+
+    def __init__(self, shard: Shard, absorbed: Absorbed | None, nodes: int, order: Order) -> None:
+        self._shard = shard
+        self._absorbed = absorbed
+        self._nodes = nodes
+        self._order = order
+
+    def about(self, table: str, codes: Codes, check: Callable[[], None]) -> RowProvenance:
+        """The provenance of one row; `BudgetSpent` where it needs more room."""
+        if self._absorbed is not None:
+            worlds = self._absorbed.worlds
+            return RowProvenance(worlds.function(table, tuple(codes[0].tolist())), worlds.fact, self._nodes)
+        return _on_demand(self._shard, table, codes, self._nodes, self._order, check)
+
+    def probability(
+        self, table: str, codes: Codes, chance: Callable[[Fact], Any], check: Callable[[], None]
+    ) -> float | Bounds:
+        """Exact, or bounds where that needs more room."""
+        try:
+            found = self.about(table, codes, check).probability(chance)
+        except BudgetSpent:
+            return _bounds(self._shard, table, codes, chance, self._nodes, check)
+        return float(found) if isinstance(found, int) else found
+
+    def impact(
+        self, table: str, views: Mapping[str, Callable[[Matrix], Matrix]], check: Callable[[], None]
+    ) -> list[Impact]:
+        """The facts of a table by the rows of the views, of those asked for, that are there only because of each."""
+        if self._absorbed is not None:
+            return ranked(self._absorbed.impact(table, views))
+        store = self._shard.stores[table]
+        rows = store.alive()
+        found: dict[Fact, dict[str, int]] = {}
+        for row in rows[store.rules[rows] == BASE].tolist():
+            check()
+            changes = self._shard.without({table: store.data[row : row + 1].astype(np.int64)})
+            found[_fact(self._shard, (table, row))] = {
+                view: int(asked(changes[view].deleted).shape[0]) if view in changes else 0
+                for view, asked in views.items()
+            }
+        return ranked(found)
+
+
+def _on_demand(
+    shard: Shard, table: str, codes: Codes, nodes: int, order: Order, check: Callable[[], None]
+) -> RowProvenance:
+    """The provenance of one row of an engine; `BudgetSpent` where it needs more room."""
+    tables = needed_tables(shard.plan, table)
+    if not only_adds(shard.plan, tables):
+        worlds = Worlds(shard.plan, shard.symbols, Room(nodes), order, tables)
+        worlds.load(shard.stores, check)
+        return RowProvenance(worlds.function(table, tuple(codes[0].tolist())), worlds.fact, nodes)
+    cone = _cone(shard, table, codes, nodes, check)
+    if cone is None:
+        return RowProvenance(absorption.never(), lambda number: ("", ()), nodes)
+    if len(cone.facts) > MOST_VARIABLES:
+        raise Room(nodes).spent()
+    literals = {fact: absorption.literal(number) for number, fact in enumerate(cone.facts)}
+    function = cone.function(literals, Room(nodes))
+    return RowProvenance(function, lambda number: _fact(shard, cone.facts[number]), nodes)
+
+
+def _bounds(
+    shard: Shard, table: str, codes: Codes, chance: Callable[[Fact], Any], nodes: int, check: Callable[[], None]
+) -> Bounds:
+    """Bounds of a row's probability for when its provenance needs too much room.
+
+    Of all but some facts take the worst case, gone, or the best, certain: more facts never make such a row less
+    probable. The facts that stay uncertain are those of the stored proof, then those closest to the row, as many
+    as the room allows.
+    """
+    if not only_adds(shard.plan, needed_tables(shard.plan, table)):
+        return Bounds(0.0, 1.0)
+    cone = _cone(shard, table, codes, nodes, check)
+    if cone is None:
+        return Bounds(0.0, 0.0)
+    row = int(shard.stores[table].find(codes)[0])
+    proved = set(Reader(shard).proof(table, row).facts)
+    facts = sorted(cone.facts, key=lambda fact: _fact(shard, fact) not in proved)
+    low, high = 0.0, 1.0
+    count = 1
+    while count < min(2 * len(facts), MOST_VARIABLES):
+        uncertain = {fact: absorption.literal(number) for number, fact in enumerate(facts[:count])}
+        chances = [chance(_fact(shard, fact)) for fact in facts[:count]]
+        try:
+            for rest in (absorption.never(), absorption.always()):
+                function = cone.function({**dict.fromkeys(facts, rest), **uncertain}, Room(nodes))
+                found = float(absorption.diagram(function).probability(chances.__getitem__))
+                if absorption.is_never(rest):
+                    low = max(low, found)
+                else:
+                    high = min(high, found)
+        except BudgetSpent:
+            break
+        count *= 2
+    return Bounds(low, high)
+
+
+def _cone(shard: Shard, table: str, codes: Codes, nodes: int, check: Callable[[], None]) -> Cone | None:
+    store = shard.stores[table]
+    row = int(store.find(codes)[0])
+    if row < 0 or store.stamp[row] <= GONE:
+        return None
+    return Cone(shard, table, row, Room(nodes), check)
+
+
+def _fact(shard: Shard, node: Node) -> Fact:
+    store = shard.stores[node[0]]
+    codes = store.data[node[1]]
+    return node[0], tuple(
+        decode(codes[at : at + 1], kind, shard.symbols)[0] for at, kind in enumerate(store.table.types)
+    )

@@ -1,0 +1,108 @@
+"""All ways to derive rows: the strands of a rule made to find every derivation, with nothing left out.
+
+The engine's own strands stop at the first match where one is as good as another, and drop a binding as soon as a
+negated goal fails. Provenance wants every derivation, and of a negated goal the rows that decide whether it holds.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from headwater.engine.batch import Batch
+from headwater.engine.index import Rows
+from headwater.engine.selection import rows_with
+from headwater.engine.states import EVER, GONE
+from headwater.engine.strand import Context, Runner
+from headwater.engine.values import Codes, encode
+from headwater.language.tree import Negation, Variable
+from headwater.plan import strands
+from headwater.plan.model import FlatRule, Join, Pattern, Strand, Var
+from headwater.plan.tables import Draft
+
+Row = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Derivations:
+    """Derivations by one rule: heads as codes, the rows of each positive atom, and those that meet each negated one."""
+
+    heads: Codes
+    parents: tuple[list[int], ...]
+    against: tuple[list[list[int]], ...]
+
+
+class Ways:
+    """One rule over the stores of a context, every row of which counts as it stands."""
+
+    def __init__(self, rule: FlatRule, context: Context) -> None:
+        self.rule = rule
+        self._context = context
+        negations = [goal for goal in rule.body if isinstance(goal, Negation)]
+        asked = {arg.name: Var(arg.name) for goal in negations for arg in goal.atom.args if isinstance(arg, Variable)}
+        draft = Draft(
+            rule.origin,
+            rule.table,
+            (*rule.head, *asked.values()),
+            tuple(goal for goal in rule.body if not isinstance(goal, Negation)),
+            rule.types,
+            defaultdict(int),
+        )
+        self._against = [strands.pattern(goal.atom.relation, goal.atom.args, asked) for goal in negations]
+        self._arrive = [self._runner(strand) for strand in strands.arrive(draft, rule.id)]
+        alone = strands.spontaneous(draft, rule.id)
+        self._alone = None if alone is None else self._runner(alone)
+        types = context.stores[rule.table].table.types
+        pull = strands.pull(draft, rule.id, tuple(range(len(types))), types)
+        self._pull = self._runner(pull.strand, pull.columns)
+
+    def _runner(self, strand: Strand, columns: tuple[int, ...] | None = None) -> Runner:
+        steps = tuple(replace(step, any=False) if isinstance(step, Join) else step for step in strand.steps)
+        return Runner(replace(strand, steps=steps), self.rule, self._context, columns, searching=True)
+
+    def through(self, atom: int, rows: Rows) -> Iterator[Derivations]:
+        """Derivations that use one of these rows at a positive atom."""
+        runner = self._arrive[atom]
+        return (self._found(runner, batch) for batch in runner.from_rows(rows, EVER))
+
+    def everything(self) -> Iterator[Derivations]:
+        """Every derivation there is."""
+        if self._alone is not None:
+            return (self._found(self._alone, batch) for batch in self._alone.from_nothing())
+        return self.through(0, self._context.stores[self.rule.atoms[0]].alive())
+
+    def of(self, heads: Codes) -> Iterator[Derivations]:
+        """Every derivation of these rows."""
+        return (self._found(self._pull, batch) for batch in self._pull.from_keys(heads, None))
+
+    def _found(self, runner: Runner, batch: Batch) -> Derivations:
+        columns = runner.head_columns(batch)
+        heads = np.empty((batch.size, len(columns)), dtype=np.int64)
+        for at, column in enumerate(columns):
+            heads[:, at] = column
+        parents = tuple(batch.rows[atom].tolist() for atom in range(len(self.rule.atoms)))
+        return Derivations(heads, parents, tuple(self._met(meet, batch) for meet in self._against))
+
+    def _met(self, meet: Pattern, batch: Batch) -> list[list[int]]:
+        """For each binding the rows that match a negated atom."""
+        store = self._context.stores[meet.table]
+        keys = np.empty((batch.size, len(meet.key)), dtype=np.int64)
+        for at, (column, source) in enumerate(meet.key):
+            if isinstance(source, Var):
+                keys[:, at] = batch.columns[source.name]
+            else:
+                keys[:, at] = encode(source.value, store.table.types[column], self._context.symbols)
+        found: list[list[int]] = [[] for _ in range(batch.size)]
+        if len(meet.key) == store.width:
+            for at, row in enumerate(store.find(keys).tolist()):
+                if row >= 0 and store.stamp[row] > GONE:
+                    found[at].append(row)
+            return found
+        index = store.index(tuple(column for column, _ in meet.key))
+        lefts, rights = rows_with(index, keys, store)
+        for left, right in zip(lefts.tolist(), rights.tolist(), strict=True):
+            found[left].append(right)
+        return found

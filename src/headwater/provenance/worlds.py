@@ -1,0 +1,413 @@
+"""Every row in every world: the view's rows with their absorption provenance, maintained.
+
+A world is a set of base facts that are alive. A row's function of those facts is true in exactly the worlds in which
+the program derives the row; the rows of the view are those whose function is true now, where all facts are alive. Rows
+that only other worlds have (a next best, what a negated fact forbids) are held beside them.
+
+That makes deletes trivial: the fact's variable is false for good in every function (000, section 4). Inserts
+grow functions by semi-naive rounds where rules only add; a level with negation, best rows or aggregates whose
+input changed is worked out anew, from nothing, as its meaning in each world is.
+
+A transaction is kept or taken back whole; running out of room raises `BudgetSpent`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from headwater.core.errors import BudgetSpent
+from headwater.core.types import Type
+from headwater.engine.journal import Journal
+from headwater.engine.states import BASE, GONE
+from headwater.engine.store import Store
+from headwater.engine.strand import Context
+from headwater.engine.values import Codes, Symbols, decode, float_codes
+from headwater.plan.model import Aggregation, Level, Plan
+from headwater.provenance import absorption
+from headwater.provenance.absorption import Function
+from headwater.provenance.grouped import Binding, aggregated, best_rows
+from headwater.provenance.room import Room
+from headwater.provenance.variables import Fact, Order, Variables, by_value
+from headwater.provenance.ways import Derivations, Row, Ways
+
+Found = dict[Row, Function]
+_ALIVE = 1  # the stamp of every row that some world has
+_ROUNDS = 10_000
+
+
+@dataclass(slots=True)
+class _Transaction:
+    """What is needed to take it back, and what its levels have changed so far."""
+
+    journal: Journal
+    held: int
+    replaced: list[tuple[str, int, Function | None]] = field(default_factory=list)
+    added: list[Fact] = field(default_factory=list)
+    deleted: list[Fact] = field(default_factory=list)
+    changed: dict[str, dict[int, Function]] = field(default_factory=dict)  # rows, and what their function gained
+    shrunk: set[str] = field(default_factory=set)  # tables with a row that some world has lost
+
+
+class Worlds:
+    def __init__(
+        self, plan: Plan, symbols: Symbols, room: Room, order: Order = "arrival", tables: Collection[str] | None = None
+    ) -> None:
+        """`tables`: those to be worked out, with all that they rest on; None: all."""
+        self.plan = plan
+        self.room = room
+        self._symbols = symbols
+        self._tables = {table.name: table for table in plan.tables if tables is None or table.name in tables}
+        self.stores = {name: Store(replace(table, depth=0)) for name, table in self._tables.items()}
+        self.functions: dict[str, list[Function | None]] = {name: [] for name in self.stores}
+        self.variables = Variables("arrival" if order == "arrival" else self._placing(order))
+        context = Context(self.stores, symbols)
+        self._levels = [level for level in plan.levels if level.tables[0] in self.stores]
+        self._ways = {number: Ways(plan.rules[number], context) for level in self._levels for number in level.rules}
+        self._facts = [
+            Ways(plan.rules[number], context) for number in plan.facts if plan.rules[number].table in self.stores
+        ]
+        self._transaction: _Transaction | None = None
+
+    def _placing(self, order: Order) -> Callable[[str, tuple[Any, ...]], Any]:
+        chosen = order if callable(order) else by_value
+        return lambda relation, codes: chosen(relation, self._values(relation, codes))
+
+    # Reading
+
+    def function(self, table: str, row: Row) -> Function:
+        """The worlds that have a row."""
+        number = self._find(table, row)
+        found = None if number < 0 else self.functions[table][number]
+        return absorption.never() if found is None else found
+
+    def rows(self, table: str) -> Iterable[tuple[Row, Function]]:
+        """Every row that some world has."""
+        store, functions = self.stores[table], self.functions[table]
+        for number in store.alive().tolist():
+            function = functions[number]
+            assert function is not None
+            yield tuple(store.data[number].tolist()), function
+
+    def fact(self, variable: int) -> Fact:
+        """The base fact that a variable stands for, as values."""
+        relation, codes = self.variables.fact(variable)
+        return relation, self._values(relation, codes)
+
+    def _values(self, relation: str, codes: Row) -> tuple[Any, ...]:
+        kinds = self._tables[relation].types
+        return tuple(
+            decode(np.array([code], dtype=np.int64), kind, self._symbols)[0]
+            for code, kind in zip(codes, kinds, strict=True)
+        )
+
+    def _find(self, table: str, row: Row) -> int:
+        store = self.stores[table]
+        number = int(store.find(np.array([row], dtype=np.int64).reshape(1, store.width))[0])
+        return number if number >= 0 and store.stamp[number] > GONE else -1
+
+    # Transactions
+
+    def load(self, stores: Mapping[str, Store], check: Callable[[], None] = lambda: None) -> None:
+        """Take in all base rows of an engine, and work everything out."""
+        inserts: dict[str, Codes] = {}
+        for name in self.stores:
+            if self._tables[name].base:
+                store = stores[name]
+                rows = store.alive()
+                inserts[name] = store.data[rows[store.rules[rows] == BASE]].astype(np.int64)
+        self._begin()
+        for ways in self._facts:
+            for some in ways.everything():
+                self._assign(ways.rule.table, {tuple(head): absorption.always() for head in some.heads.tolist()})
+        self._insert(inserts)
+        for level in self._levels:
+            check()
+            self._anew(level, check)
+        self.commit()
+
+    def apply(
+        self, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes], check: Callable[[], None] = lambda: None
+    ) -> None:
+        """The net changes of base rows; to be followed by `commit` or `undo`. On any error it is undone."""
+        self._begin()
+        try:
+            self._delete(deletes)
+            self._insert(inserts)
+            for level in self._levels:
+                check()
+                self._bring_up(level, check)
+        except BaseException:
+            self.undo()
+            raise
+
+    def commit(self) -> None:
+        transaction = self._ended()
+        for fact in transaction.deleted:
+            self.variables.discard(fact)
+        for name, store in self.stores.items():
+            alive = store.alive()
+            if store.size > 64 and alive.size * 2 < store.size:
+                self.functions[name] = [self.functions[name][row] for row in alive.tolist()]
+                store.keep_only(alive)
+
+    def undo(self) -> None:
+        transaction = self._ended()
+        transaction.journal.undo(self.stores)
+        for table, row, function in reversed(transaction.replaced):
+            self.functions[table][row] = function
+        for fact in transaction.added:
+            self.variables.discard(fact)
+        self.room.held = transaction.held
+
+    def _begin(self) -> None:
+        assert self._transaction is None, "one transaction at a time"
+        self._transaction = _Transaction(Journal(), self.room.held)
+
+    @property
+    def _now(self) -> _Transaction:
+        assert self._transaction is not None, "within a transaction"
+        return self._transaction
+
+    def _ended(self) -> _Transaction:
+        transaction, self._transaction = self._now, None
+        return transaction
+
+    def _insert(self, inserts: Mapping[str, Codes]) -> None:
+        for name, codes in inserts.items():
+            if name in self.stores and codes.shape[0]:
+                rows = [tuple(row) for row in codes.tolist()]
+                new = [(name, row) for row in rows if (name, row) not in self.variables]
+                self.variables.add(new)
+                self._now.added.extend(new)
+                self._assign(name, {row: absorption.literal(self.variables[name, row]) for row in rows})
+
+    def _delete(self, deletes: Mapping[str, Codes]) -> None:
+        """Facts are false for good: in every function."""
+        gone = [(name, tuple(row)) for name, codes in deletes.items() if name in self.stores for row in codes.tolist()]
+        if not gone:
+            return
+        self._now.deleted.extend(gone)
+        absent = [self.variables[fact] for fact in gone]
+        for name, store in self.stores.items():
+            functions = self.functions[name]
+            for row in store.alive().tolist():
+                function = functions[row]
+                assert function is not None
+                if absorption.depends(function, absent):
+                    self._set(name, row, absorption.restrict(function, absent))
+
+    # Levels
+
+    def _bring_up(self, level: Level, check: Callable[[], None]) -> None:
+        """Have a level follow what has changed below it."""
+        moved = self._now.changed.keys() | self._now.shrunk
+        rules = [self.plan.rules[number] for number in level.rules]
+        negated = {name for rule in rules for name in rule.negated}
+        read = {name for rule in rules for name in rule.atoms} | negated
+        read |= {one.table for at in level.aggregations for one in self.plan.aggregations[at].contributions}
+        if moved.isdisjoint(read):
+            return
+        if self._only_adds(level) and not negated & moved and not read & self._now.shrunk:
+            self._grow(level, {name: dict(self._now.changed[name]) for name in read & moved}, check)
+        else:
+            self._anew(level, check)
+
+    def _only_adds(self, level: Level) -> bool:
+        return not level.aggregations and not any(self._tables[name].picks for name in level.tables)
+
+    def _grow(self, level: Level, delta: dict[str, dict[int, Function]], check: Callable[[], None]) -> None:
+        """Semi-naive rounds: what functions gained goes through the rules until nothing gains any more."""
+        while delta:
+            check()
+            offered: dict[str, Found] = {}
+            for number in level.rules:
+                ways = self._ways[number]
+                for atom, table in enumerate(ways.rule.atoms):
+                    gained = delta.get(table)
+                    if gained:
+                        for some in ways.through(atom, np.array(list(gained), dtype=np.int32)):
+                            self._collect(ways, some, offered.setdefault(ways.rule.table, {}), atom, gained)
+            delta = {table: self._join_in(table, found) for table, found in offered.items() if found}
+            delta = {table: gained for table, gained in delta.items() if gained}
+
+    def _collect(
+        self,
+        ways: Ways,
+        some: Derivations,
+        found: Found,
+        start: int | None = None,
+        gained: Mapping[int, Function] | None = None,
+    ) -> None:
+        """Add derivations to what is found: a row has the worlds that have all its parents and no row against it."""
+        parents = [self.functions[table] for table in ways.rule.atoms]
+        against = [self.functions[table] for table in ways.rule.negated]
+        room = self.room
+        for at, head in enumerate(map(tuple, some.heads.tolist())):
+            function = absorption.always() if start is None or gained is None else gained[some.parents[start][at]]
+            for atom, functions in enumerate(parents):
+                if atom != start:
+                    part = functions[some.parents[atom][at]]
+                    assert part is not None
+                    function = room.conjunction(function, part)
+            for functions, met in zip(against, some.against, strict=True):
+                for row in met[at]:
+                    part = functions[row]
+                    assert part is not None
+                    function = room.difference(function, part)
+            if not absorption.is_never(function):
+                found[head] = room.disjunction(found[head], function) if head in found else function
+
+    def _join_in(self, table: str, found: Found) -> dict[int, Function]:
+        """Rows gain worlds; what each of them gained."""
+        numbers = self._numbers(table, found)
+        functions = self.functions[table]
+        gained: dict[int, Function] = {}
+        for number, function in zip(numbers, found.values(), strict=True):
+            old = functions[number]
+            new = function if old is None else self.room.disjunction(old, function)
+            if old is None or not absorption.same(old, new):
+                self._set(table, number, new)
+                gained[number] = function
+        self._gain(table, gained)
+        return gained
+
+    def _gain(self, table: str, gained: dict[int, Function]) -> None:
+        changed = self._now.changed.setdefault(table, {})
+        for number, function in gained.items():
+            changed[number] = self.room.disjunction(changed[number], function) if number in changed else function
+
+    def _anew(self, level: Level, check: Callable[[], None]) -> None:
+        """Work a level out from nothing, then see what that changed."""
+        before = {name: dict(self._numbered(name)) for name in level.tables}
+        for name in level.tables:
+            self._assign(name, {})
+        if self._only_adds(level):
+            offered: dict[str, Found] = {}
+            for number in level.rules:
+                ways = self._ways[number]
+                for some in ways.everything():
+                    self._collect(ways, some, offered.setdefault(ways.rule.table, {}))
+            self._grow(level, {table: self._join_in(table, found) for table, found in offered.items()}, check)
+        else:
+            self._alternate(level, check)
+        for name in level.tables:
+            self._now.changed.pop(name, None)
+            self._compare(name, before[name])
+
+    def _compare(self, table: str, before: dict[int, Function]) -> None:
+        after = dict(self._numbered(table))
+        gained: dict[int, Function] = {}
+        for number in before.keys() | after.keys():
+            old, new = before.get(number, absorption.never()), after.get(number, absorption.never())
+            if not absorption.same(old, new):
+                gained[number] = new
+                if not absorption.is_never(self.room.difference(old, new)):
+                    self._now.shrunk.add(table)
+        if gained:
+            self._gain(table, gained)
+
+    def _numbered(self, table: str) -> Iterable[tuple[int, Function]]:
+        functions = self.functions[table]
+        for number in self.stores[table].alive().tolist():
+            function = functions[number]
+            assert function is not None
+            yield number, function
+
+    def _alternate(self, level: Level, check: Callable[[], None]) -> None:
+        """Best rows and aggregates, round by round from nothing: one round where there is no recursion."""
+        plans = {self.plan.aggregations[at].table: self.plan.aggregations[at] for at in level.aggregations}
+        for _ in range(_ROUNDS):
+            check()
+            offered: dict[str, Found] = {name: {} for name in level.tables if name not in plans}
+            for number in level.rules:
+                ways = self._ways[number]
+                for some in ways.everything():
+                    self._collect(ways, some, offered[ways.rule.table])
+            moved = False
+            for name, found in offered.items():
+                if self._tables[name].picks:
+                    found = best_rows(self._tables[name], found, self._symbols, self.room)
+                moved |= self._assign(name, found)
+            for name, plan in plans.items():
+                moved |= self._assign(name, self._aggregated(plan))
+            if not moved or not level.recursive:
+                return
+        raise BudgetSpent(f"error[HW903]: the worlds of `{level.tables[0]}` do not settle in {_ROUNDS:,} rounds")
+
+    def _aggregated(self, plan: Aggregation) -> Found:
+        bindings: dict[Row, list[Binding]] = {}
+        for one in plan.contributions:
+            kinds = [self._tables[one.table].types[column] for column in one.values]
+            widened = [
+                measure.result is Type.FLOAT and kind is Type.INT and measure.function != "avg"
+                for measure, kind in zip(plan.measures, kinds, strict=True)
+            ]
+            for row, function in self.rows(one.table):
+                codes = tuple(
+                    int(float_codes(np.array([float(row[column])]))[0]) if wide else row[column]
+                    for column, wide in zip(one.values, widened, strict=True)
+                )
+                bindings.setdefault(tuple(row[column] for column in one.group), []).append((codes, function))
+        return aggregated(plan, bindings, len(self._tables[plan.table].types), self._symbols, self.room)
+
+    # Rows
+
+    def _numbers(self, table: str, rows: Collection[Row]) -> list[int]:
+        """The numbers of rows that some world has from now on."""
+        store, functions = self.stores[table], self.functions[table]
+        codes = np.array(list(rows), dtype=np.int64).reshape(len(rows), store.width)
+        store.admit([codes[:, column] for column in range(store.width)])
+        store.merge(codes, np.zeros((len(rows), 0), dtype=np.int32), BASE, _ALIVE, self._now.journal)
+        functions.extend([None] * (store.size - len(functions)))
+        return store.find(codes).tolist()
+
+    def _assign(self, table: str, found: Found) -> bool:
+        """Make these rows, with their worlds, all that a level's table has; base tables only gain them."""
+        held = [] if self._tables[table].base else self.stores[table].alive().tolist()
+        numbers = self._numbers(table, found) if found else []
+        lost = set(held).difference(numbers)
+        for number in lost:
+            self._set(table, number, absorption.never())
+        functions = self.functions[table]
+        gained: dict[int, Function] = {}
+        for number, function in zip(numbers, found.values(), strict=True):
+            old = functions[number]
+            if old is None or not absorption.same(old, function):
+                self._set(table, number, function)
+                gained[number] = function
+        self._gain(table, gained)
+        return bool(lost or gained)
+
+    def _set(self, table: str, number: int, function: Function) -> None:
+        functions = self.functions[table]
+        old = functions[number]
+        self._now.replaced.append((table, number, old))
+        if old is not None:
+            self.room.release(old)
+        if absorption.is_never(function):
+            functions[number] = None
+            self.stores[table].set_state(np.array([number], dtype=np.int32), GONE, self._now.journal)
+        else:
+            functions[number] = function
+            self.room.hold(function)
+
+
+def needed_tables(plan: Plan, table: str) -> set[str]:
+    """A table and all that its rows rest on, the bags of aggregates included."""
+    below: dict[str, set[str]] = {}
+    for rule in plan.rules:
+        below.setdefault(rule.table, set()).update(rule.atoms, rule.negated)
+    for one in plan.aggregations:
+        below.setdefault(one.table, set()).update(contribution.table for contribution in one.contributions)
+    found: set[str] = set()
+    pending = [table]
+    while pending:
+        name = pending.pop()
+        if name not in found:
+            found.add(name)
+            pending.extend(below.get(name, ()))
+    return found
