@@ -15,7 +15,7 @@ from headwater.core.errors import BudgetSpent
 from headwater.engine.index import Matrix
 from headwater.engine.shard import Shard
 from headwater.engine.states import BASE, GONE
-from headwater.engine.values import Codes, decode
+from headwater.engine.values import Codes
 from headwater.provenance import absorption
 from headwater.provenance.absorbed import Absorbed
 from headwater.provenance.cone import Cone, Node, only_adds
@@ -23,7 +23,7 @@ from headwater.provenance.questions import Bounds, Impact, RowProvenance, ranked
 from headwater.provenance.reader import Reader
 from headwater.provenance.room import Room
 from headwater.provenance.variables import MOST_VARIABLES, Fact, Order
-from headwater.provenance.worlds import Worlds, needed_tables
+from headwater.provenance.worlds import Worlds, needed_tables, values_of
 
 
 class Questions:
@@ -136,7 +136,4 @@ def _cone(shard: Shard, table: str, codes: Codes, nodes: int, check: Callable[[]
 
 def _fact(shard: Shard, node: Node) -> Fact:
     store = shard.stores[node[0]]
-    codes = store.data[node[1]]
-    return node[0], tuple(
-        decode(codes[at : at + 1], kind, shard.symbols)[0] for at, kind in enumerate(store.table.types)
-    )
+    return node[0], values_of(store.table, store.data[node[1]].tolist(), shard.symbols)

@@ -15,7 +15,7 @@ import numpy as np
 
 from headwater.core.types import Type
 from headwater.engine.expressions import order_keys
-from headwater.engine.values import Symbols, code_floats, code_of_float
+from headwater.engine.values import NULL, Symbols, code_floats, code_of_float, null_code
 from headwater.plan.model import Aggregation, Best, Measure, Pick, Table
 from headwater.provenance import absorption
 from headwater.provenance.absorption import Function
@@ -45,6 +45,8 @@ def _placed(
     keys = order_keys(codes, table.types[pick.value], symbols)
     if pick.best is Best.MAX:
         keys = ~keys
+    elif pick.value in table.nullable:  # a null is worse than any value
+        keys = np.where(codes == null_code(table.types[pick.value]), np.iinfo(np.int64).max, keys)
     by_value: dict[int, list[Row]] = {}
     for key, row in sorted(zip(keys.tolist(), rows, strict=True)):
         by_value.setdefault(key, []).append(row)
@@ -74,18 +76,28 @@ def aggregated(
     """The possible rows of an aggregate head, from the bindings of each group."""
     found: dict[Row, Function] = {}
     for group, members in bindings.items():
-        ranks = [
-            order_keys(np.array([codes[at] for codes, _ in members], dtype=np.int64), measure.type, symbols).tolist()
-            for at, measure in enumerate(plan.measures)
-        ]
+        ranks = [_ranks([codes[at] for codes, _ in members], one, symbols) for at, one in enumerate(plan.measures)]
         states: States = {(): absorption.always()}
-        for number, (codes, function) in enumerate(members):
-            states = _with_binding(plan, states, codes, [rank[number] for rank in ranks], function, room)
+        for codes, function in members:
+            states = _with_binding(
+                plan,
+                states,
+                codes,
+                [rank.get(code, 0) for rank, code in zip(ranks, codes, strict=True)],
+                function,
+                room,
+            )
         for state, function in states.items():
             if state:
                 row = _finished(plan, group, state, width)
                 found[row] = room.disjunction(found[row], function) if row in found else function
     return found
+
+
+def _ranks(codes: list[int], measure: Measure, symbols: Symbols) -> dict[int, int]:
+    """Each value's place in the order of values, where that matters."""
+    values = [code for code in codes if code != NULL] if measure.function in ("min", "max") else []
+    return dict(zip(values, order_keys(np.array(values, dtype=np.int64), measure.type, symbols).tolist(), strict=True))
 
 
 def _with_binding(
@@ -111,6 +123,8 @@ def _with_binding(
 
 def _moved(measure: Measure, state: Any, code: int, rank: int) -> Any:
     """What is known of a group after one more binding: the least that tells its value in the end."""
+    if measure.nullable and code == NULL:
+        return state
     match measure.function:
         case "count":
             return (state or 0) + 1
@@ -141,7 +155,9 @@ def _finished(plan: Aggregation, group: Row, state: tuple[Any, ...], width: int)
 def _value(measure: Measure, state: Any) -> int:
     match measure.function:
         case "count":
-            return int(state)
+            return int(state or 0)
+        case _ if state is None:
+            return null_code(measure.result)
         case "min" | "max":
             return int(state[1])
         case _ if _is_whole(measure):

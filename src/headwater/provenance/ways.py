@@ -49,6 +49,7 @@ class Ways:
             (*rule.head, *asked.values()),
             tuple(goal for goal in rule.body if not isinstance(goal, Negation)),
             rule.types,
+            rule.nullable,
             defaultdict(int),
         )
         self._against = [strands.pattern(goal.atom.relation, goal.atom.args, asked) for goal in negations]

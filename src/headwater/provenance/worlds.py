@@ -13,7 +13,7 @@ A transaction is kept or taken back whole; running out of room raises `BudgetSpe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,8 +25,8 @@ from headwater.engine.journal import Journal
 from headwater.engine.states import BASE, GONE
 from headwater.engine.store import Store
 from headwater.engine.strand import Context
-from headwater.engine.values import Codes, Symbols, decode, float_codes
-from headwater.plan.model import Aggregation, Level, Plan
+from headwater.engine.values import NULL, Codes, Symbols, code_of_float, decode, null_code
+from headwater.plan.model import Aggregation, Contribution, Level, Plan, Table
 from headwater.provenance import absorption
 from headwater.provenance.absorption import Function
 from headwater.provenance.grouped import Binding, aggregated, best_rows
@@ -98,11 +98,7 @@ class Worlds:
         return relation, self._values(relation, codes)
 
     def _values(self, relation: str, codes: Row) -> tuple[Any, ...]:
-        kinds = self._tables[relation].types
-        return tuple(
-            decode(np.array([code], dtype=np.int64), kind, self._symbols)[0]
-            for code, kind in zip(codes, kinds, strict=True)
-        )
+        return values_of(self._tables[relation], codes, self._symbols)
 
     def _find(self, table: str, row: Row) -> int:
         store = self.stores[table]
@@ -341,18 +337,24 @@ class Worlds:
     def _aggregated(self, plan: Aggregation) -> Found:
         bindings: dict[Row, list[Binding]] = {}
         for one in plan.contributions:
-            kinds = [self._tables[one.table].types[column] for column in one.values]
-            widened = [
-                measure.result is Type.FLOAT and kind is Type.INT and measure.function != "avg"
-                for measure, kind in zip(plan.measures, kinds, strict=True)
-            ]
             for row, function in self.rows(one.table):
-                codes = tuple(
-                    int(float_codes(np.array([float(row[column])]))[0]) if wide else row[column]
-                    for column, wide in zip(one.values, widened, strict=True)
-                )
+                codes = self._added_up(plan, one, row)
                 bindings.setdefault(tuple(row[column] for column in one.group), []).append((codes, function))
         return aggregated(plan, bindings, len(self._tables[plan.table].types), self._symbols, self.room)
+
+    def _added_up(self, plan: Aggregation, one: Contribution, row: Row) -> tuple[int, ...]:
+        """A binding's value for each measure, as the engine adds them up; NULL where there is none."""
+        table = self._tables[one.table]
+        codes: list[int] = []
+        for measure, column in zip(plan.measures, one.values, strict=True):
+            kind, code = table.types[column], row[column]
+            if column in table.nullable and code == null_code(kind):
+                codes.append(NULL)
+            elif measure.result is Type.FLOAT and kind is Type.INT and measure.function != "avg":
+                codes.append(code_of_float(float(code)))
+            else:
+                codes.append(code)
+        return tuple(codes)
 
     # Rows
 
@@ -394,6 +396,14 @@ class Worlds:
         else:
             functions[number] = function
             self.room.hold(function)
+
+
+def values_of(table: Table, codes: Sequence[int], symbols: Symbols) -> tuple[Any, ...]:
+    """One row as values."""
+    return tuple(
+        decode(np.array([code], dtype=np.int64), kind, symbols, nullable=at in table.nullable)[0]
+        for at, (code, kind) in enumerate(zip(codes, table.types, strict=True))
+    )
 
 
 def needed_tables(plan: Plan, table: str) -> set[str]:
