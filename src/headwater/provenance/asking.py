@@ -23,7 +23,7 @@ from headwater.provenance.questions import Bounds, Impact, RowProvenance, ranked
 from headwater.provenance.reader import Reader
 from headwater.provenance.room import Room
 from headwater.provenance.variables import MOST_VARIABLES, Fact, Order
-from headwater.provenance.worlds import Worlds, needed_tables, values_of
+from headwater.provenance.worlds import Worlds, needed_tables, refuse_time, values_of
 
 
 class Questions:
@@ -76,6 +76,7 @@ def _on_demand(
 ) -> RowProvenance:
     """The provenance of one row of an engine; `BudgetSpent` where it needs more room."""
     tables = needed_tables(shard.plan, table)
+    refuse_time(shard.plan, tables)
     if not only_adds(shard.plan, tables):
         worlds = Worlds(shard.plan, shard.symbols, Room(nodes), order, tables)
         worlds.load(shard.stores, check)

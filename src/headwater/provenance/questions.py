@@ -127,5 +127,5 @@ def chance_of(chances: Chances, known: Callable[[str], object]) -> Callable[[Fac
 
 def _checked(given: Any, what: str) -> Any:
     if isinstance(given, bool) or not isinstance(given, Real) or not 0 <= float(given) <= 1:
-        raise DataError(f"error[HW803]: the probability of {what} is a number from 0 to 1, not {given!r}")
+        raise DataError(f"error[HW805]: the probability of {what} is a number from 0 to 1, not {given!r}")
     return given

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from headwater.core.errors import BudgetSpent
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.errors import BudgetSpent, CheckProblem
 from headwater.core.types import Type
 from headwater.engine.journal import Journal
 from headwater.engine.states import BASE, GONE
@@ -57,6 +58,7 @@ class Worlds:
         self, plan: Plan, symbols: Symbols, room: Room, order: Order = "arrival", tables: Collection[str] | None = None
     ) -> None:
         """`tables`: those to be worked out, with all that they rest on; None: all."""
+        refuse_time(plan, tables)
         self.plan = plan
         self.room = room
         self._symbols = symbols
@@ -396,6 +398,17 @@ class Worlds:
         else:
             functions[number] = function
             self.room.hold(function)
+
+
+def refuse_time(plan: Plan, tables: Collection[str] | None = None) -> None:
+    """Worlds differ in the facts that are alive, not in how long these live."""
+    for table in plan.tables:
+        if (table.time is not None or table.lease is not None) and (tables is None or table.name in tables):
+            message = (
+                f"absorption provenance says nothing of rows that end by themselves, and `{table.name}` has a time"
+            )
+            hint = "use provenance='witness', and `why`, `without` and `valid_until`; or declare it as a `relation`"
+            raise CheckProblem((Diagnostic("HW904", message, hint=hint),))
 
 
 def values_of(table: Table, codes: Sequence[int], symbols: Symbols) -> tuple[Any, ...]:
