@@ -10,9 +10,12 @@ import typer
 
 from headwater import __version__
 from headwater.cli.check import check
+from headwater.cli.critical import critical
 from headwater.cli.generate import generate
 from headwater.cli.plan import plan
+from headwater.cli.reliability import reliability
 from headwater.cli.run import run
+from headwater.cli.whatif import whatif
 from headwater.cli.why import why
 
 app = typer.Typer(
@@ -24,7 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (check, generate, plan, run, why):
+for command in (check, generate, plan, run, why, whatif, critical, reliability):
     app.command()(command)
 
 

@@ -1,10 +1,17 @@
-"""The options that `run` and `why` share: where rows come from, and how far a recursion may go."""
+"""The options that commands share: where rows come from, and how far a recursion may go."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, TypeAlias
 
 import typer
+
+
+class TableOrJson(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+
 
 Program: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help="The program.", show_default=False)]
 Inputs: TypeAlias = Annotated[
@@ -60,4 +67,15 @@ GuardOption: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+Nodes: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--nodes",
+        min=1,
+        metavar="N",
+        help="Room for a row's provenance: nodes of its decision diagram (2,000,000).",
+        show_default=False,
+    ),
+]
+Form: TypeAlias = Annotated[TableOrJson, typer.Option("--format", help="How to print the answer.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]

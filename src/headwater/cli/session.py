@@ -19,6 +19,7 @@ from headwater.database import Changes, Database
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.files.feed import net
 from headwater.files.rows import BadRow, FileRows
+from headwater.provenance.room import NODES
 
 _SHOWN_BAD = 5
 
@@ -32,7 +33,7 @@ class Transaction:
 
 
 class Session:
-    """What `run` and `why` have in common."""
+    """What `run`, `why` and the questions about what would be have in common."""
 
     def __init__(
         self,
@@ -46,6 +47,7 @@ class Session:
         guard: int | None,
         quiet: bool,
         progress: ProgressLine,
+        nodes: int = NODES,
     ) -> None:
         progress.step(f"compiling {file}")
         self.program = load_program(file, queries or ())
@@ -55,7 +57,7 @@ class Session:
             show(self.program.warnings)
         sources = parse_given(self.program, "--input", inputs or ())
         feeds = parse_given(self.program, "--changes", changes or ())
-        self.database = Database(self.program, guard=_guard(guard))
+        self.database = Database(self.program, guard=_guard(guard), nodes=nodes)
         self.data = read_files(self.program, sources, feeds, header=header, progress=progress)
         self._tell(self.data)
         if strict and self.data.bad:

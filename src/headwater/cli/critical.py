@@ -1,0 +1,52 @@
+"""`headwater critical`: the facts that a row cannot do without, or the facts that most rows cannot do without."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headwater.cli import options
+
+
+def critical(
+    file: options.Program,
+    asked: Annotated[
+        str,
+        typer.Argument(
+            metavar="ATOM|RELATION",
+            help="A row, as in 'reachable(a, c)' (a variable matches anything); or a base relation, to rank its facts.",
+            show_default=False,
+        ),
+    ],
+    inputs: options.Inputs = None,
+    changes: options.ChangeFiles = None,
+    queries: options.Queries = None,
+    form: options.Form = options.TableOrJson.TABLE,
+    rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Rows asked about, or facts, at most.")] = 10,
+    sets: Annotated[
+        int, typer.Option("--sets", min=1, metavar="N", help="Witnesses and cuts of a row to show, at most.")
+    ] = 5,
+    nodes: options.Nodes = None,
+    batch: options.Batch = None,
+    no_header: options.NoHeader = False,
+    strict: options.Strict = False,
+    guard: options.GuardOption = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Say which base facts a row cannot do without, one by one and together, and what is enough for it.
+
+    Given the name of a base relation instead, rank its facts by how many rows of the views depend on each alone.
+
+    Exit status: 0; 1 if there is no such row, or the program or the data has errors; 2 if that cannot be told.
+
+    Examples:
+
+        headwater critical paths.dl --input link=links.csv 'reachable(a, c)'
+
+        headwater critical paths.dl --input link=links.csv link --rows 5
+    """
+    from headwater.cli.wondering import Wondering
+
+    wondering = Wondering(file, inputs, changes, queries, batch, not no_header, strict, guard, quiet, nodes)
+    wondering.answer(lambda db: wondering.critical(db, asked, form, rows, sets))

@@ -1,0 +1,56 @@
+"""`headwater reliability`: how probable a row is when facts may fail."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headwater.cli import options
+
+
+def reliability(
+    file: options.Program,
+    atom: Annotated[
+        str,
+        typer.Argument(
+            metavar="ATOM", help="The row, as in 'reachable(a, c)'; a variable matches anything.", show_default=False
+        ),
+    ],
+    chances: Annotated[
+        list[str],
+        typer.Option(
+            "--chance",
+            metavar="[RELATION|FACT=]P",
+            help="How probable facts are: 0.9 (all), link=0.9, 'link(a, b)=0.5' (repeatable; others are certain).",
+            show_default=False,
+        ),
+    ],
+    inputs: options.Inputs = None,
+    changes: options.ChangeFiles = None,
+    queries: options.Queries = None,
+    form: options.Form = options.TableOrJson.TABLE,
+    rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Rows asked about, at most.")] = 20,
+    nodes: options.Nodes = None,
+    batch: options.Batch = None,
+    no_header: options.NoHeader = False,
+    strict: options.Strict = False,
+    guard: options.GuardOption = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Say how probable a row is when base facts fail independently of each other.
+
+    The answer is exact; where that needs more room than --nodes, two bounds are given.
+
+    Exit status: 0; 1 if there is no such row, or the program or the data has errors; 2 if that cannot be told.
+
+    Examples:
+
+        headwater reliability paths.dl --input link=links.csv 'reachable(a, c)' --chance 0.99
+
+        headwater reliability paths.dl --input link=links.csv 'reachable(a, Y)' --chance 'link(a, b)=0.5'
+    """
+    from headwater.cli.wondering import Wondering
+
+    asked = Wondering(file, inputs, changes, queries, batch, not no_header, strict, guard, quiet, nodes)
+    asked.answer(lambda db: asked.reliability(db, atom, chances, form, rows))

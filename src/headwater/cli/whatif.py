@@ -1,0 +1,46 @@
+"""`headwater whatif`: what would change without some facts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from headwater.cli import options
+
+
+def whatif(
+    file: options.Program,
+    facts: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FACT...",
+            help="Base facts to do without, as in 'link(a, b)'; a variable matches anything.",
+            show_default=False,
+        ),
+    ],
+    inputs: options.Inputs = None,
+    changes: options.ChangeFiles = None,
+    queries: options.Queries = None,
+    form: options.Form = options.TableOrJson.TABLE,
+    rows: Annotated[int, typer.Option("--rows", min=0, metavar="N", help="Show at most so many rows (0: all).")] = 20,
+    batch: options.Batch = None,
+    no_header: options.NoHeader = False,
+    strict: options.Strict = False,
+    guard: options.GuardOption = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Show how the views would change if some base facts were deleted. Nothing is changed.
+
+    Exit status: 0, also if nothing would change; 1 if the program or the data has errors; 2 if a fact is not there.
+
+    Examples:
+
+        headwater whatif paths.dl --input link=links.csv 'link(a, b)'
+
+        headwater whatif paths.dl --input link=links.csv 'link(b, _)' 'link(_, b)' --format json
+    """
+    from headwater.cli.wondering import Wondering
+
+    asked = Wondering(file, inputs, changes, queries, batch, not no_header, strict, guard, quiet)
+    asked.answer(lambda db: asked.without(db, facts, form, rows))

@@ -1,0 +1,109 @@
+"""`headwater whatif`, `critical` and `reliability`: answers, also for machines, and questions that make no sense."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from headwater.cli.main import app
+
+PROGRAM = "reachable(X, Y) :- link(X, Y).\nreachable(X, Z) :- link(X, Y), reachable(Y, Z).\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("paths.dl").write_text(PROGRAM)
+    Path("links.csv").write_text("src,dst\na,b\nb,c\na,d\nd,c\nc,e\n")
+
+
+def ask(command: str, *arguments: str) -> Result:
+    result = CliRunner().invoke(app, [command, "paths.dl", "--input", "link=links.csv", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def test_what_would_go() -> None:
+    result = ask("whatif", "link(c, e)")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "without 1 fact:",
+        "  reachable: 0 came, 4 went",
+        *(f"  -  {node}  e" for node in "abcd"),
+    ]
+
+
+def test_what_would_go_for_machines() -> None:
+    changes = json.loads(ask("whatif", "link(a, Y)", "--format", "json").stdout)
+    assert changes["reachable"]["inserted"] == []
+    assert sorted(row["y"] for row in changes["reachable"]["deleted"]) == ["b", "c", "d", "e"]
+
+
+def test_what_a_row_cannot_do_without() -> None:
+    result = ask("critical", "reachable(a, e)")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[:3] == ["reachable(a, e)", "  cannot do without:", "    link(c, e)"]
+    assert sum(" and " in line for line in lines) == 4 + 2
+    (answer,) = json.loads(ask("critical", "reachable(a, c)", "--format", "json", "--sets", "2").stdout)
+    assert answer["facts"] == []
+    assert [len(cut) for cut in answer["cuts"]] == [2, 2]
+    assert sorted(map(sorted, answer["witnesses"])) == [
+        [["link", ["a", "b"]], ["link", ["b", "c"]]],
+        [["link", ["a", "d"]], ["link", ["d", "c"]]],
+    ]
+
+
+def test_facts_by_the_rows_that_need_them() -> None:
+    result = ask("critical", "link", "--rows", "1")
+    assert [line.split() for line in result.stdout.splitlines()[1:]] == [["link(c,", "e)", "4"], ["...", "4", "more"]]
+    ranking = json.loads(ask("critical", "link", "--format", "json").stdout)
+    assert ranking[0] == {"fact": ["link", ["c", "e"]], "rows": 4, "by_view": {"reachable": 4}}
+
+
+def test_how_probable_rows_are() -> None:
+    assert ask("reliability", "reachable(a, c)", "--chance", "0.9").stdout.split()[-1] == "0.9639"
+    (answer,) = json.loads(
+        ask(
+            "reliability", "reachable(a, e)", "--chance", "link=0.9", "--chance", "link(a, b)=0", "--format", "json"
+        ).stdout
+    )
+    assert answer["probability"] == pytest.approx(0.9**3)
+    (sure,) = json.loads(ask("reliability", "reachable(a, e)", "--chance", "link(c, e)=0.5", "--format", "json").stdout)
+    assert sure["probability"] == 0.5
+
+
+def test_bounds_when_the_room_is_spent() -> None:
+    (answer,) = json.loads(
+        ask("reliability", "reachable(a, e)", "--chance", "0.9", "--nodes", "25", "--format", "json").stdout
+    )
+    assert 0 < answer["low"] <= 0.86751 <= answer["high"] < 1
+    assert "between" in ask("reliability", "reachable(a, e)", "--chance", "0.9", "--nodes", "25").stdout
+    spent = ask("critical", "reachable(a, e)", "--nodes", "3")
+    assert spent.exit_code == 2
+    assert "HW903" in spent.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["whatif", "link(a, z)"], 2, "no row of `link` matches"),
+        (["whatif", "reachable(a, b)"], 2, "is derived by rules"),
+        (["whatif", "lnk(a, b)"], 2, "did you mean `link`?"),
+        (["critical", "reachable(e, a)"], 1, "no row of `reachable` matches"),
+        (["critical", "reachable"], 2, "is derived by rules"),
+        (["critical", "nothing"], 2, "no relation `nothing`"),
+        (["reliability", "reachable(a, c)", "--chance", "often"], 2, "is no number"),
+        (["reliability", "reachable(a, c)", "--chance", "1.5"], 2, "HW805"),
+        (["reliability", "reachable(a, c)", "--chance", "0.5", "--chance", "link=0.1"], 2, "is for all facts"),
+        (["reliability", "reachable(a, c)", "--chance", "link(z, z)=0.1"], 2, "no row of `link` matches"),
+        (["reliability", "reachable(a, c)", "--chance", "reachable=0.1"], 2, "is derived by rules"),
+    ],
+)
+def test_questions_that_make_no_sense(arguments: list[str], status: int, message: str) -> None:
+    result = ask(*arguments)
+    assert (result.exit_code, result.stdout) == (status, "")
+    assert message in result.stderr
