@@ -77,12 +77,16 @@ def test_how_probable_rows_are() -> None:
 
 
 def test_bounds_when_the_room_is_spent() -> None:
-    (answer,) = json.loads(
-        ask("reliability", "reachable(a, e)", "--chance", "0.9", "--nodes", "25", "--format", "json").stdout
-    )
-    assert 0 < answer["low"] <= 0.86751 <= answer["high"] < 1
-    assert "between" in ask("reliability", "reachable(a, e)", "--chance", "0.9", "--nodes", "25").stdout
-    spent = ask("critical", "reachable(a, e)", "--nodes", "3")
+    steps = [(f"{side}{at}", f"{other}{at + 1}") for at in range(8) for side in "xy" for other in "xy"]
+    Path("links.csv").write_text("src,dst\n" + "\n".join(map(",".join, steps)))
+    question = ("reliability", "reachable(x0, x8)", "--chance", "0.9")
+    (exact,) = json.loads(ask(*question, "--format", "json").stdout)
+    (rough,) = json.loads(ask(*question, "--format", "json", "--nodes", "100").stdout)
+    assert 0.4 < rough["low"] < exact["probability"] < rough["high"] < 1
+    (roughest,) = json.loads(ask(*question, "--format", "json", "--nodes", "3").stdout)
+    assert (roughest["low"], roughest["high"]) == (pytest.approx(0.9**8), 1)
+    assert "between" in ask(*question, "--nodes", "100").stdout
+    spent = ask("critical", "reachable(x0, x8)", "--nodes", "3")
     assert spent.exit_code == 2
     assert "HW903" in spent.stderr
 

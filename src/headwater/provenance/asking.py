@@ -6,6 +6,7 @@ relations below it; both under a bound.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -81,9 +82,10 @@ def _on_demand(
         worlds = Worlds(shard.plan, shard.symbols, Room(nodes), order, tables)
         worlds.load(shard.stores, check)
         return RowProvenance(worlds.function(table, tuple(codes[0].tolist())), worlds.fact, nodes)
-    cone = _cone(shard, table, codes, nodes, check)
-    if cone is None:
+    row = int(shard.stores[table].find(codes)[0])
+    if row < 0 or shard.stores[table].stamp[row] <= GONE:
         return RowProvenance(absorption.never(), lambda number: ("", ()), nodes)
+    cone = Cone(shard, table, row, Room(nodes), check)
     if len(cone.facts) > MOST_VARIABLES:
         raise Room(nodes).spent()
     literals = {fact: absorption.literal(number) for number, fact in enumerate(cone.facts)}
@@ -102,13 +104,16 @@ def _bounds(
     """
     if not only_adds(shard.plan, needed_tables(shard.plan, table)):
         return Bounds(0.0, 1.0)
-    cone = _cone(shard, table, codes, nodes, check)
-    if cone is None:
-        return Bounds(0.0, 0.0)
     row = int(shard.stores[table].find(codes)[0])
+    if row < 0 or shard.stores[table].stamp[row] <= GONE:
+        return Bounds(0.0, 0.0)
     proved = set(Reader(shard).proof(table, row).facts)
+    low, high = math.prod(float(chance(fact)) for fact in proved), 1.0
+    try:
+        cone = Cone(shard, table, row, Room(nodes), check)
+    except BudgetSpent:
+        return Bounds(low, high)
     facts = sorted(cone.facts, key=lambda fact: _fact(shard, fact) not in proved)
-    low, high = 0.0, 1.0
     count = 1
     while count < min(2 * len(facts), MOST_VARIABLES):
         uncertain = {fact: absorption.literal(number) for number, fact in enumerate(facts[:count])}
@@ -125,14 +130,6 @@ def _bounds(
             break
         count *= 2
     return Bounds(low, high)
-
-
-def _cone(shard: Shard, table: str, codes: Codes, nodes: int, check: Callable[[], None]) -> Cone | None:
-    store = shard.stores[table]
-    row = int(store.find(codes)[0])
-    if row < 0 or store.stamp[row] <= GONE:
-        return None
-    return Cone(shard, table, row, Room(nodes), check)
 
 
 def _fact(shard: Shard, node: Node) -> Fact:

@@ -66,7 +66,7 @@ class Worlds:
         self.stores = {name: Store(replace(table, depth=0)) for name, table in self._tables.items()}
         self.functions: dict[str, list[Function | None]] = {name: [] for name in self.stores}
         self.variables = Variables("arrival" if order == "arrival" else self._placing(order))
-        context = Context(self.stores, symbols)
+        context = Context(self.stores, symbols, holds_nulls=plan.holds_nulls)
         self._levels = [level for level in plan.levels if level.tables[0] in self.stores]
         self._ways = {number: Ways(plan.rules[number], context) for level in self._levels for number in level.rules}
         self._facts = [
