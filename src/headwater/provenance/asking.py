@@ -7,7 +7,7 @@ relations below it; both under a bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from headwater.engine.states import BASE, GONE
 from headwater.engine.values import Codes
 from headwater.provenance import absorption
 from headwater.provenance.absorbed import Absorbed
+from headwater.provenance.absorption import Function
 from headwater.provenance.cone import Cone, Node, only_adds
 from headwater.provenance.questions import Bounds, Impact, RowProvenance, ranked
 from headwater.provenance.reader import Reader
@@ -98,9 +99,9 @@ def _bounds(
 ) -> Bounds:
     """Bounds of a row's probability for when its provenance needs too much room.
 
-    Of all but some facts take the worst case, gone, or the best, certain: more facts never make such a row less
-    probable. The facts that stay uncertain are those of the stored proof, then those closest to the row, as many
-    as the room allows.
+    More facts never make such a row less probable: so take all but some facts to be gone, for the lower one, or to be
+    certain, for the upper. The facts that stay uncertain are those of the stored proof first, or those closest to
+    the row, as many as the room allows.
     """
     if not only_adds(shard.plan, needed_tables(shard.plan, table)):
         return Bounds(0.0, 1.0)
@@ -113,23 +114,28 @@ def _bounds(
         cone = Cone(shard, table, row, Room(nodes), check)
     except BudgetSpent:
         return Bounds(low, high)
-    facts = sorted(cone.facts, key=lambda fact: _fact(shard, fact) not in proved)
+    by_proof = sorted(cone.facts, key=lambda fact: _fact(shard, fact) not in proved)
+    for found in _approached(cone, by_proof, absorption.never(), shard, chance, nodes):
+        low = max(low, found)
+    for found in _approached(cone, cone.facts, absorption.always(), shard, chance, nodes):
+        high = min(high, found)
+    return Bounds(low, high)
+
+
+def _approached(
+    cone: Cone, facts: list[Node], rest: Function, shard: Shard, chance: Callable[[Fact], Any], nodes: int
+) -> Iterator[float]:
+    """A row's probability while more and more facts are uncertain, the first ones first, and the rest is as given."""
     count = 1
     while count < min(2 * len(facts), MOST_VARIABLES):
         uncertain = {fact: absorption.literal(number) for number, fact in enumerate(facts[:count])}
         chances = [chance(_fact(shard, fact)) for fact in facts[:count]]
         try:
-            for rest in (absorption.never(), absorption.always()):
-                function = cone.function({**dict.fromkeys(facts, rest), **uncertain}, Room(nodes))
-                found = float(absorption.diagram(function).probability(chances.__getitem__))
-                if absorption.is_never(rest):
-                    low = max(low, found)
-                else:
-                    high = min(high, found)
+            function = cone.function({**dict.fromkeys(facts, rest), **uncertain}, Room(nodes))
         except BudgetSpent:
-            break
+            return
+        yield float(absorption.diagram(function).probability(chances.__getitem__))
         count *= 2
-    return Bounds(low, high)
 
 
 def _fact(shard: Shard, node: Node) -> Fact:
