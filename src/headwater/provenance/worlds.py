@@ -412,10 +412,11 @@ def refuse_time(plan: Plan, tables: Collection[str] | None = None) -> None:
 
 
 def values_of(table: Table, codes: Sequence[int], symbols: Symbols) -> tuple[Any, ...]:
-    """One row as values."""
+    """One row as values, in the columns that a user wrote."""
     return tuple(
-        decode(np.array([code], dtype=np.int64), kind, symbols, nullable=at in table.nullable)[0]
-        for at, (code, kind) in enumerate(zip(codes, table.types, strict=True))
+        decode(np.array([codes[one.at]], dtype=np.int64), one.type, symbols, nullable=one.at in table.nullable)[0]
+        for one in table.written
+        if one.at is not None
     )
 
 
