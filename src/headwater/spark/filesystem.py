@@ -123,7 +123,7 @@ class LocalFolder(Folder):
 
     def remove(self, name: str) -> None:
         with self._explained("remove", name):
-            self._at(name).unlink(missing_ok=True)
+            _remove_file(self._at(name))
 
     @contextmanager
     def local(self, name: str) -> Iterator[Path]:
@@ -270,6 +270,10 @@ def _move_unless_there(source: Path, target: Path) -> None:
         if target.exists():
             raise FileExistsError(target) from None
         source.replace(target)
+
+
+def _remove_file(path: Path) -> None:
+    path.unlink(missing_ok=True)
 
 
 def _make_folder(path: Path) -> None:

@@ -1,0 +1,406 @@
+"""Checkpoints on real files: killed at every step, damaged, full, forbidden, made for another program."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import resource
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import headwater as hw
+from headwater.core.errors import StateError
+from headwater.core.types import Type
+from headwater.exchange.scheme import choose
+from headwater.spark import filesystem
+from headwater.spark.checkpoint import Checkpoint
+from headwater.spark.filesystem import ArrowFolder, Folder, LocalFolder, folder
+from headwater.spark.manifest import Manifest, Report
+from headwater.spark.recipe import Recipe
+from headwater.spark.shelf import Shelf
+from tests.exchange.sharded import to_rows
+from tests.spark.kept import lockstep
+
+TEXT = """
+relation link(x: int, y: int).
+reach(X, Y) :- link(X, Y).
+reach(X, Z) :- reach(X, Y), link(Y, Z).
+size(X, count<Y>) :- reach(X, Y).
+query reach(X, Y).
+"""
+BATCHES = [([(1, 2), (2, 3)], []), ([(3, 1), (3, 4)], [(2, 3)]), ([(2, 3), (4, 5)], [(1, 2)]), ([(1, 2)], [(3, 1)])]
+SHARDS = 2
+
+
+def closure(links: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+    found = set(links)
+    while more := {(a, d) for a, b in found for c, d in found if b == c} - found:
+        found |= more
+    return found
+
+
+def expected(batches: int) -> set[tuple[int, int]]:
+    links: set[tuple[int, int]] = set()
+    for insert, delete in BATCHES[:batches]:
+        links = (links - set(delete)) | set(insert)
+    return closure(links)
+
+
+class Query:
+    """A driver and one worker over the batches above, as far as they are not committed yet."""
+
+    def __init__(self, path: Path, text: str = TEXT, kind: str = "exchange", shards: int = SHARDS) -> None:
+        program = hw.compile(text)
+        self.scheme = choose(program, None, shards, kinds=(kind,))
+        self.recipe = Recipe.of(program, self.scheme, shards)
+        self.driver = Checkpoint(str(path))
+        self.driver.resume(self.recipe)
+        self.shelf = Shelf()
+
+    def run(self, until: int = len(BATCHES)) -> None:
+        for batch, (insert, delete) in enumerate(BATCHES[:until]):
+            if self.driver.is_due(batch):
+                self.driver.commit(self.recipe, batch, self.reports(batch, insert, delete), rejected={"link": 1})
+
+    def reports(self, batch: int, insert: list[tuple[int, int]], delete: list[tuple[int, int]]) -> list[Report]:
+        assignment = pickle.loads(pickle.dumps(self.driver.assignment(self.recipe, self.scheme, batch)))
+        parts: list[tuple[dict[str, pa.Table], dict[str, pa.Table]]] = [({}, {}) for _ in range(SHARDS)]
+        for side, rows in enumerate((insert, delete)):
+            table = pa.table({"x": [x for x, _ in rows], "y": [y for _, y in rows]}, schema=LINKS)
+            for shard, part in self.scheme.route("link", table, SHARDS):
+                parts[shard][side]["link"] = part
+        done = lockstep([self.shelf.transaction(assignment, shard, *parts[shard]) for shard in range(SHARDS)])
+        return [Report.from_text(one.report.to_text()) for one in done]
+
+    def reach(self) -> set[tuple[int, int]]:
+        assignment = self.driver.assignment(self.recipe, self.scheme, 0)
+        found: list[Any] = []
+        for shard in range(SHARDS):
+            with Shelf().reading(assignment, shard) as member:
+                found += to_rows(member.rows("reach"))
+        assert len(found) == len(set(found))
+        return set(found)
+
+
+LINKS = pa.schema([("x", pa.int64()), ("y", pa.int64())])
+
+
+@pytest.fixture(params=[1, 100])
+def often(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Snapshots at every batch, and none."""
+    monkeypatch.setattr("headwater.spark.cadence._MOST_LOGS", request.param)
+
+
+def files(path: Path) -> set[str]:
+    return {str(one.relative_to(path)) for one in path.rglob("*") if one.is_file()}
+
+
+# Kills
+
+
+class Deadly:
+    """Kills its process at one step of those that touch files: before it, after it, or with a file half written."""
+
+    def __init__(self, step: int) -> None:
+        self.left = step
+
+    def step(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def around(self, do: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(path: Any, *rest: Any) -> Any:
+            self.step()
+            if rest and not isinstance(rest[0], Path):
+                rest = (self.cut(rest[0]), *rest[1:])
+            found = do(path, *rest)
+            self.step()
+            return found
+
+        return wrapped
+
+    def cut(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        for number, block in enumerate(blocks):
+            if number == 1:
+                self.step()
+            yield block
+
+
+def in_child(work: Callable[[], None]) -> int:
+    """Run something in a forked process; the signal that ended it, or its exit code, negative."""
+    child = os.fork()
+    if not child:
+        try:
+            work()
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    return os.WTERMSIG(status) if os.WIFSIGNALED(status) else -os.WEXITSTATUS(status)
+
+
+@pytest.mark.usefixtures("often")
+def test_killed_between_any_two_steps(tmp_path: Path) -> None:
+    step, killed = 0, True
+    while killed:
+        path = tmp_path / str(step)
+
+        def work(at: int = step, where: Path = path) -> None:
+            deadly = Deadly(at)
+            filesystem._write = deadly.around(filesystem._write)
+            filesystem._move_unless_there = deadly.around(filesystem._move_unless_there)
+            filesystem._remove_file = deadly.around(filesystem._remove_file)
+            Query(where).run()
+
+        ended = in_child(work)
+        killed = ended == signal.SIGKILL
+        assert killed or ended == 0
+        again = Query(path)
+        done = 0 if again.driver.committed is None else again.driver.committed + 1
+        if done:
+            assert again.reach() == expected(done)
+        again.run()
+        assert again.reach() == expected(len(BATCHES))
+        manifest = again.driver.manifest
+        assert manifest is not None
+        assert manifest.rejected == {"link": len(BATCHES)}, "no batch twice, none lost"
+        again.driver.sweep()
+        kept = {name for one in again.driver._history for name in (*one.files, f"manifest-{one.batch}")}
+        assert files(path / "headwater") == kept
+        step += 1
+    assert step > 40
+
+
+# Damage
+
+
+def told_or_right(folder: Path, damaged: Path) -> bool:
+    try:
+        return Query(folder).reach() == expected(len(BATCHES))
+    except StateError as problem:
+        return str(damaged) in str(problem)
+
+
+@pytest.mark.usefixtures("often")
+def test_damage_is_told(tmp_path: Path) -> None:
+    Query(tmp_path).run()
+    dice = random.Random(3)
+    for path in sorted(one for one in tmp_path.rglob("*") if one.is_file()):
+        whole = path.read_bytes()
+        for place in (0, 5, *dice.sample(range(len(whole)), 12)):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+            assert told_or_right(tmp_path, path), "what is between frames means nothing"
+            path.write_bytes(whole[:place])
+            assert told_or_right(tmp_path, path), "it may be of the batch before"
+            path.write_bytes(whole)
+    assert Query(tmp_path).reach() == expected(len(BATCHES))
+
+
+def test_a_missing_log_is_told(tmp_path: Path) -> None:
+    query = Query(tmp_path)
+    query.run()
+    manifest = query.driver.manifest
+    assert manifest is not None
+    (tmp_path / "headwater" / manifest.parts[0].files[0]).unlink()
+    with pytest.raises(StateError, match=r"cannot read .*shard-0/log-0.*: No such file"):
+        query.reach()
+
+
+def test_a_manifest_of_the_future(tmp_path: Path) -> None:
+    Query(tmp_path).run(1)
+    path = tmp_path / "headwater" / "manifest-0"
+    path.write_bytes(path.read_bytes().replace(b"headwater manifest 1", b"headwater manifest 7"))
+    with pytest.raises(StateError, match="format 7, but this version of Headwater reads 1; go on with the version"):
+        Query(tmp_path)
+
+
+# Batches
+
+
+def test_batches_that_are_done_missing_or_done_by_another(tmp_path: Path) -> None:
+    query, other = Query(tmp_path), Query(tmp_path)
+    query.run(2)
+    assert [query.driver.is_due(batch) for batch in (0, 1, 2)] == [False, False, True]
+    with pytest.raises(StateError, match=r"goes on with batch 5, but the state in .* is of batch 1: what came between"):
+        query.driver.is_due(5)
+    with pytest.raises(StateError, match="committed by another run of the same query; stop one of them"):
+        other.driver.commit(other.recipe, 0, other.reports(0, *BATCHES[0]))
+    with pytest.raises(StateError, match=r"batch 2 was reported by shards \[1\] of 2; it is not committed"):
+        query.driver.commit(query.recipe, 2, query.reports(2, *BATCHES[2])[1:])
+    query.run()
+    assert Query(tmp_path).reach() == expected(len(BATCHES))
+
+
+def test_manifests_come_back_as_they_were(tmp_path: Path) -> None:
+    query = Query(tmp_path)
+    query.run(3)
+    manifest = query.driver.manifest
+    assert manifest is not None
+    assert Manifest.from_bytes(manifest.to_bytes(), "here") == manifest
+    assert manifest.recipe == query.recipe
+    assert manifest.recipe.scheme() == query.scheme
+
+
+def test_a_shelf_keeps_no_more_than_it_may(tmp_path: Path) -> None:
+    query = Query(tmp_path)
+    query.shelf = Shelf(limit=0)
+    query.run()
+    assert query.shelf.nbytes == 0
+    assert query.reach() == expected(len(BATCHES))
+
+
+# Programs
+
+
+def refusal(tmp_path: Path, **changed: Any) -> str:
+    Query(tmp_path).run(1)
+    with pytest.raises(StateError) as refused:
+        Query(tmp_path, **changed)
+    return str(refused.value)
+
+
+def test_comments_and_line_breaks_are_no_change(tmp_path: Path) -> None:
+    Query(tmp_path).run(2)
+    again = Query(tmp_path, text="% links\n" + TEXT.replace(":-", "<-\n  "))
+    again.run()
+    assert again.reach() == expected(len(BATCHES))
+
+
+def test_a_changed_program_is_refused_with_what_changed(tmp_path: Path) -> None:
+    told = refusal(tmp_path, text=TEXT.replace("reach(X, Y), link(Y, Z)", "link(X, Y), reach(Y, Z)"))
+    assert told.splitlines()[1:4] == [
+        "  the program has changed:",
+        "    - reach(X, Z) :- reach(X, Y), link(Y, Z).",
+        "    + reach(X, Z) :- link(X, Y), reach(Y, Z).",
+    ]
+    assert "To go on with the new ones, give a new checkpoint and a new output" in told
+
+
+def test_other_shards_and_kinds_are_refused(tmp_path: Path) -> None:
+    assert "it has 2 shard(s), and 3 are asked for; give `shards=2`" in refusal(tmp_path, shards=3)
+    assert "its shards work `exchange`, and `decomposed` is asked for" in refusal(tmp_path, kind="decomposed")
+
+
+def test_other_types_of_inputs_are_refused() -> None:
+    program = hw.compile("v(X) :- e(X, Y).")
+    made = [
+        Recipe.of(program, choose(program, known, 2), 2, known=known, columns={"e": ("a", "b")})
+        for known in ({"e": (Type.INT, Type.INT)}, {"e": (Type.INT, Type.STRING)})
+    ]
+    with pytest.raises(StateError, match=r"the input `e` was \(a int, b int\) and is \(a int, b string\)"):
+        made[0].refuse_other(made[1], "it")
+    made[0].refuse_other(Recipe.from_json(made[0].to_json()), "it")
+
+
+def test_plans_are_the_same_in_every_process() -> None:
+    source = f"""
+import headwater as hw
+from headwater.exchange.scheme import choose
+from headwater.spark.recipe import Recipe
+for kind in ("exchange", "decomposed"):
+    program = hw.compile({TEXT!r})
+    print(Recipe.of(program, choose(program, None, 2, kinds=(kind,)), 2).fingerprint)
+"""
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", source], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1
+
+
+# Files
+
+
+def folders(tmp_path: Path) -> list[Folder]:
+    class Mounted(ArrowFolder):
+        """Arrow's own way to the same disk."""
+
+        def __init__(self, path: str) -> None:
+            Folder.__init__(self, path)
+            self._files, self._root = filesystem._connected(f"file://{path}")
+
+    return [LocalFolder(str(tmp_path / "local")), Mounted(str(tmp_path / "arrow"))]
+
+
+def test_files_wherever_they_are(tmp_path: Path) -> None:
+    for where in folders(tmp_path):
+        assert where.names() == where.names("a/b") == []
+        assert where.write("a/b/one", [b"12", memoryview(b"345")]) == 5
+        assert where.read("a/b/one") == b"12345"
+        assert where.create("two", b"first")
+        assert not where.create("two", b"second")
+        assert where.read("two") == b"first"
+        assert (where.names(), where.names("a"), where.names("a/b")) == (["two"], [], ["a/b/one"])
+        with where.local("a/b/one") as path:
+            assert path.read_bytes() == b"12345"
+        where.remove("two")
+        where.remove("two")
+        assert where.names() == []
+        with pytest.raises(StateError, match=r"cannot read .*two: "):
+            where.read("two")
+        with pytest.raises(ValueError, match="stop"):
+            where.write("a/half", cut_off())
+        assert where.names("a") == []
+
+
+def cut_off() -> Iterator[bytes]:
+    yield b"1"
+    raise ValueError("stop")
+
+
+def test_paths_of_every_kind(tmp_path: Path) -> None:
+    for path in (str(tmp_path), f"file:{tmp_path}", f"file://{tmp_path}"):
+        assert folder(path).path == str(tmp_path)
+    assert folder("file:///tmp/a%20b").path == "/tmp/a b"
+    with pytest.raises(StateError, match="executors cannot write to `dbfs:` from Python; give a checkpoint under"):
+        folder("dbfs:/x")
+
+
+def test_a_disk_that_is_full(tmp_path: Path) -> None:
+    Query(tmp_path).run(2)
+
+    def work() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+        with pytest.raises(StateError, match=r"cannot write .*: no room is left on that disk .*; free some"):
+            Query(tmp_path).run()
+
+    assert in_child(work) == 0
+    again = Query(tmp_path)
+    assert again.driver.committed == 1
+    assert not [name for name in files(tmp_path) if "log-2" in name], "nothing half written stays"
+    again.run()
+    assert again.reach() == expected(len(BATCHES))
+
+
+def test_a_folder_that_may_not_be_written(tmp_path: Path) -> None:
+    Query(tmp_path).run(2)
+    for one in (*tmp_path.rglob("*"), tmp_path, *tmp_path.parents[:2]):
+        one.chmod(0o555 if one.is_dir() else 0o444)
+
+    def work() -> None:
+        if not os.getuid():
+            os.setuid(65534)
+        with pytest.raises(StateError, match=r"cannot write .*: permission is missing .*; grant it and start again"):
+            Query(tmp_path).run()
+
+    try:
+        assert in_child(work) == 0
+    finally:
+        for one in (*tmp_path.parents[:2][::-1], tmp_path, *tmp_path.rglob("*")):
+            one.chmod(0o755 if one.is_dir() else 0o644)
+    again = Query(tmp_path)
+    again.run()
+    assert again.reach() == expected(len(BATCHES))
