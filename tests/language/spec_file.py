@@ -26,12 +26,12 @@ class Case:
 
 
 def cases(pattern: str) -> list[Case]:
-    found = [case for path in sorted(SPECS.glob(pattern)) for case in _read(path)]
+    found = [case for path in sorted(SPECS.glob(pattern)) for case in read_cases(path)]
     assert found, f"no spec matches {pattern}"
     return found
 
 
-def _read(path: Path) -> list[Case]:
+def read_cases(path: Path) -> list[Case]:
     _, *blocks = ("\n" + path.read_text(encoding="utf-8")).split("\n=== ")
     read = []
     for block in blocks:

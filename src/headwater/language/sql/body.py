@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 from sqlglot import exp
 
@@ -155,8 +156,6 @@ class Body:
 
 
 def meant(name: str, known: list[str]) -> str | None:
-    from difflib import get_close_matches
-
     spelt = {each.lower(): each for each in known}
     close = get_close_matches(name.lower(), list(spelt), 1)
     return f"did you mean `{spelt[close[0]]}`?" if close else None

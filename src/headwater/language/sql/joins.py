@@ -275,7 +275,9 @@ class Joins:
         for source in (*left, *right):
             may_lack = side == "FULL" or (side == "LEFT") == (source in right)
             columns = [Column(column.name, column.type, column.nullable or may_lack) for column in source.table.columns]
-            table = Table(source.table.relation, columns, source.table.hidden, source.table.key)
+            table = source.table  # while its columns are still found out, it takes on more
+            if not table.open:
+                table = Table(table.relation, columns, table.hidden, table.key)
             body.sources.append(Source(source.alias, table, source.variables, source.span, merged=source.merged))
             variables += source.variables
         if side == "RIGHT":

@@ -8,7 +8,7 @@ by the CREATE VIEWs behind it (000, section 2), and statements without semicolon
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -359,12 +359,8 @@ class _Reader:
             words = [each.text.upper() for each in part]
             if words[:1] == ["CONSTRAINT"]:
                 part, words = part[2:], words[2:]
-            if words[:2] == ["PRIMARY", "KEY"] or (words[:1] == ["KEY"] and words[1:2] == ["("]):
-                key += [
-                    each.text
-                    for each in part
-                    if each.token_type not in _PUNCTUATION and each.text.upper() not in ("PRIMARY", "KEY")
-                ]
+            if words and (words[0].startswith("PRIMARY") or words[:2] == ["KEY", "("]):
+                key += [each.text for each in part if each.token_type not in _PUNCTUATION and not _is_key(each)]
                 continue
             for column, is_key in self._columns(part, token):
                 columns.append(column)
@@ -381,6 +377,8 @@ class _Reader:
                 self.here(),
                 hint="the data come from files, frames or Spark; here only the columns are told",
             )
+        if kind is Kind.STREAM and columns:
+            columns[0] = replace(columns[0], nullable=False)  # a row of a stream has a time
         names = {column.name.lower(): column.name for column in columns}
         spelt = tuple(names.get(each.lower(), each) for each in key) or None
         return Declaration(kind, name, tuple(columns), spelt, ttl, span=self.text.span(token))
@@ -410,7 +408,7 @@ class _Reader:
                 note="the types are INT, BIGINT, DOUBLE, STRING, BOOLEAN, TIMESTAMP, ARRAY and their kin",
             )
         words = [token.text.upper() for token in tokens[2:]]
-        is_key = "PRIMARY" in words
+        is_key = any(map(_is_key, tokens[2:]))
         required = is_key or ("NOT", "NULL") in pairwise(words)
         return _declared(name.text, kind, nullable=not required, span=self.text.span(name, tokens[-1])), is_key
 
@@ -441,6 +439,10 @@ _STATEMENT_WORDS = frozenset(
     }
 )
 _PUNCTUATION = frozenset({TokenType.L_PAREN, TokenType.R_PAREN, TokenType.COMMA})
+
+
+def _is_key(token: Token) -> bool:
+    return token.text.upper() in ("PRIMARY", "KEY", "PRIMARY KEY")
 
 
 def _declared(name: str, kind: Type, *, nullable: bool, span: Span | None) -> ColumnDeclaration:

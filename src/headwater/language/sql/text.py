@@ -6,6 +6,8 @@ Every problem that the translation finds is raised as `Refused` with a diagnosti
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from itertools import pairwise
 from typing import Any, NoReturn, TypeAlias
 
 from sqlglot import Token, TokenType, exp
@@ -62,6 +64,9 @@ class Text:
         """The one query that these tokens are."""
         if not tokens:
             self.refuse("HW102", "a query is missing here", place, hint="write SELECT ... FROM ...")
+        for token, behind in pairwise(tokens):
+            if token.token_type is TokenType.COMMA and behind.token_type in (TokenType.FROM, TokenType.WHERE):
+                self.refuse("HW101", "nothing follows this comma", token, hint="leave it out, or name one more column")
         try:
             parsed = _DIALECT.parser(error_level=ErrorLevel.RAISE).parse(list(tokens), self.source.text)
         except ParseError as error:
@@ -87,6 +92,10 @@ class Text:
         what = f"SQL does not go on like this at `{self._cut(at)}`"
         if ends:
             what = f"the query ends too early, at `{self._cut(at)}`"
+        first = tokens[0].text.upper()
+        close = get_close_matches(first, ("SELECT", "WITH", "CREATE", "VALUES"), 1)
+        if close and close[0] != first:
+            self.refuse("HW101", f"`{tokens[0].text}` begins no statement", tokens[0], hint=f"did you mean {close[0]}?")
         self.refuse("HW102" if ends else "HW101", what, at, note=_said(str(told.get("description", ""))))
 
     def _cut(self, token: Token) -> str:
@@ -116,7 +125,8 @@ class Text:
     def written(self, node: exp.Expr) -> str:
         """A piece of the text as it stands there, short."""
         span = self.span(node)
-        text = " ".join((self.source.text[span.start : span.end] if span else node.sql(dialect="spark")).split())
+        whole = self.source.text[span.start : span.end] if span else node.sql(dialect="spark")
+        text = " ".join(f"{whole}{')' * (whole.count('(') - whole.count(')'))}".split())
         return text if len(text) <= 60 else f"{text[:57]}..."
 
     def problem(
