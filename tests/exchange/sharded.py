@@ -41,7 +41,7 @@ class Sharded:
         self.cluster = Cluster(scheme, shards)
 
     def apply(self, insert: Rows, delete: Rows) -> Changes:
-        outcomes = self.cluster.apply(self._arrow(insert), self._arrow(delete))
+        outcomes = self.cluster.apply(self.arrow(insert), self.arrow(delete))
         return {
             view: tuple(
                 [row for outcome in outcomes for row in to_rows(outcome.changes[view][side])] for side in (0, 1)
@@ -60,7 +60,7 @@ class Sharded:
     def without(self, delete: Rows) -> Changes:
         raise NotPlaced
 
-    def _arrow(self, rows: Rows) -> dict[str, pa.Table]:
+    def arrow(self, rows: Rows) -> dict[str, pa.Table]:
         return {name: to_table(self.cluster.scheme.table(name), list(many)) for name, many in rows.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -16,6 +17,8 @@ from tests.oracle.strategies import Case, null_case, random_case, seeds, templat
 EXCHANGED = (
     "closure",
     "company_control",
+    "components",
+    "regions",
     "path_vector",
     "points_to",
     "same_generation",
@@ -60,6 +63,38 @@ def test_agree_shards_of_random_programs(seed: int, shards: int, kind: str) -> N
 @given(seed=seeds)
 def test_agree_shards_of_programs_with_nulls(seed: int, kind: str) -> None:
     _agrees(null_case(seed), 3, kind)
+
+
+@pytest.mark.parametrize("kind", ["decomposed", "exchange"])
+@pairs(30)
+@given(seed=seeds)
+def test_agree_shards_with_no_room_to_spare(seed: int, kind: str) -> None:
+    """Every table is hashed, every buffer overflows, and dead rows are cleared away once they outnumber the others."""
+    with pytest.MonkeyPatch.context() as cramped:
+        cramped.setattr("headwater.engine.index._DIRECT_FLOOR", 0)
+        cramped.setattr("headwater.engine.index._DIRECT_CELLS_PER_ROW", 0)
+        cramped.setattr("headwater.engine.strand._BUFFER", 2)
+        cramped.setattr("headwater.engine.compaction._WORTH_IT", 0)
+        _agrees(random_case(seed), 3, kind)
+
+
+@pairs(30)
+@given(seed=seeds)
+def test_agree_keyed_relations_that_live_elsewhere(seed: int) -> None:
+    _agrees(keyed_by_last_column(random_case(seed)), 3, "exchange")
+
+
+def keyed_by_last_column(case: Case) -> Case:
+    """The same rows, but every base relation without facts replaces rows that agree in the last column."""
+    stated = {rule.relation for rule in case.program.rules if not rule.body}
+    bases = tuple(
+        replace(base, key=(len(base.types) - 1,), declared=True)
+        if len(base.types) > 1 and base.name not in stated
+        else base
+        for base in case.program.bases
+    )
+    program = replace(case.program, bases=bases)
+    return replace(case, program=program, reference=program)
 
 
 def test_a_sender_ships_each_row_once() -> None:

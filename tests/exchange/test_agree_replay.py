@@ -1,0 +1,115 @@
+"""Recovery rests on this: recorded rounds lead another member to the same state, and to the same changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+
+from headwater.exchange.cluster import Cluster
+from headwater.exchange.member import Member, Outcome
+from headwater.exchange.wire import Incoming, Outgoing, delivered, read_incoming, write_incoming
+from tests.engine.holding import pairs
+from tests.exchange.sharded import NotPlaced, Sharded
+from tests.oracle.strategies import random_case, seeds, template_case
+
+Inputs = tuple[dict[str, pa.Table], dict[str, pa.Table], list[bytes]]
+
+
+class Recorder:
+    """Members in lockstep, each with a log: the base rows that it got, and the rounds as bytes."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.scheme = cluster.scheme
+        self.members = [Member(cluster.scheme, number, len(cluster.members)) for number in range(len(cluster.members))]
+        self.logs: list[list[Inputs]] = [[] for _ in self.members]
+        self.outcomes: list[list[Outcome]] = [[] for _ in self.members]
+
+    def apply(self, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table]) -> None:
+        routed = [self._routed(inserts), self._routed(deletes)]
+        runs = []
+        for number, member in enumerate(self.members):
+            first = not self.logs[number]
+            self.logs[number].append((routed[0][number], routed[1][number], []))
+            runs.append(member.transaction(routed[0][number], routed[1][number], first=first))
+        incoming: list[Incoming] | None = None
+        done = False
+        while not done:
+            outgoing: list[Outgoing] = []
+            for number, run in enumerate(runs):
+                try:
+                    outgoing.append(next(run) if incoming is None else run.send(incoming[number]))
+                except StopIteration as stop:
+                    self.outcomes[number].append(stop.value)
+                    done = True
+            incoming = delivered(outgoing)
+            for number, one in enumerate(incoming):
+                self.logs[number][-1][2].append(write_incoming(one).to_pybytes())
+
+    def _routed(self, changes: dict[str, pa.Table]) -> list[dict[str, pa.Table]]:
+        out: list[dict[str, pa.Table]] = [{} for _ in self.members]
+        for name, rows in changes.items():
+            for number, part in self.scheme.route(name, rows, len(self.members)):
+                out[number][name] = part
+        return out
+
+
+def replayed(recorder: Recorder, number: int) -> tuple[Member, list[Outcome]]:
+    member = Member(recorder.scheme, number, len(recorder.members))
+    outcomes = []
+    for at, (inserts, deletes, rounds) in enumerate(recorder.logs[number]):
+        run = member.transaction(inserts, deletes, first=at == 0)
+        try:
+            next(run)
+            for content in rounds:
+                run.send(read_incoming(content))
+        except StopIteration as stop:
+            outcomes.append(stop.value)
+    return member, outcomes
+
+
+def state(member: Member) -> dict[str, Any]:
+    """Everything a member holds, down to the numbers of rows and symbols."""
+    found: dict[str, Any] = {"symbols": list(map(repr, member.shard.symbols.values))}
+    for name, store in member.shard.stores.items():
+        known = store.rules[: store.size]
+        depth = np.array([len(rule.atoms) for rule in member.shard.plan.rules] + [0])
+        used = np.arange(store.depth) < depth[np.minimum(known, depth.size - 1)][:, None]
+        proofs = np.where(used, store.proof[: store.size], -1)
+        rows = store.data[: store.size], store.stamp[: store.size], known, proofs
+        found[name] = [array.tolist() for array in rows]
+    return found
+
+
+def _check(case_script: Any, sharded: Sharded) -> None:
+    recorder = Recorder(sharded.cluster)
+    for transaction in case_script:
+        recorder.apply(sharded.arrow(transaction.insert), sharded.arrow(transaction.delete))
+    for number, member in enumerate(recorder.members):
+        again, outcomes = replayed(recorder, number)
+        assert outcomes == recorder.outcomes[number]
+        assert state(again) == state(member)
+
+
+@pytest.mark.parametrize("kind", ["decomposed", "exchange"])
+@pairs(25)
+@given(seed=seeds)
+def test_agree_replay_of_random_programs(seed: int, kind: str) -> None:
+    case = random_case(seed)
+    try:
+        sharded = Sharded(case.program, 3, (kind,))
+    except NotPlaced:
+        return
+    with pytest.MonkeyPatch.context() as cramped:
+        if seed % 2:
+            cramped.setattr("headwater.engine.compaction._WORTH_IT", 0)
+        _check(case.script, sharded)
+
+
+@pytest.mark.parametrize("name", ["closure", "components", "points_to", "shortest"])
+def test_agree_replay_of_templates(name: str) -> None:
+    case = template_case(name, 11)
+    _check(case.script, Sharded(case.program, 2, ("exchange",)))
