@@ -66,3 +66,7 @@ class FileError(HeadwaterError):
 
 class StateError(HeadwaterError):
     """A saved database that cannot be read: damaged, foreign, or of another version."""
+
+
+class ExchangeError(HeadwaterError):
+    """Shards that lost, or never found, each other; the transaction was rolled back."""

@@ -1,0 +1,153 @@
+"""What the processes of a gang do in tests; they import no engine unless they run one."""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.queues
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headwater.core.errors import HeadwaterError
+from headwater.exchange.gang import Gang
+from headwater.exchange.rendezvous import Rendezvous, meet
+from headwater.exchange.wire import Outgoing, Parcel, Stir
+
+SPAWN = multiprocessing.get_context("spawn")
+
+
+@dataclass(frozen=True)
+class Seat:
+    """What a process is told when it starts."""
+
+    number: int
+    shards: int
+    rendezvous: str
+    token: str
+
+
+Work = Callable[[Seat, "multiprocessing.queues.Queue[Any]"], None]
+
+
+@contextmanager
+def gang_of(work: Work, shards: int, *more: Any) -> Iterator[tuple[list[Any], multiprocessing.queues.Queue[Any]]]:
+    """Processes that work together, and the queue of what they report; none is left over."""
+    reports: multiprocessing.queues.Queue[Any] = SPAWN.Queue()
+    rendezvous = Rendezvous()
+    seats = [Seat(number, shards, rendezvous.address, rendezvous.token) for number in range(shards)]
+    processes = [SPAWN.Process(target=work, args=(seat, reports, *more)) for seat in seats]
+    for process in processes:
+        process.start()
+    try:
+        yield processes, reports
+    finally:
+        for process in processes:
+            process.join(20)
+            if process.is_alive():
+                process.kill()
+                process.join()
+        rendezvous.close()
+
+
+def joined(seat: Seat, **options: Any) -> Gang:
+    gang = Gang(seat.number, seat.shards, seat.token, **options)
+    gang.join(meet(seat.rendezvous, seat.token, "test", seat.number, seat.shards, gang.address))
+    return gang
+
+
+def listening(gang_address: str) -> bool:
+    """Whether this process still listens there."""
+    port = int(gang_address.rsplit(":", 1)[1])
+    inodes = set()
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            inodes.add(str(link.readlink()))
+    rows = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
+    return any(
+        row[3] == "0A" and int(row[1].split(":")[1], 16) == port and f"socket:[{row[9]}]" in inodes for row in rows
+    )
+
+
+def send_much(seat: Seat, reports: Any) -> None:
+    """Three rounds of 8 MB to everybody at once."""
+    with joined(seat) as gang:
+        for turn in range(3):
+            rows = pa.table({"0": np.full(1 << 20, 10 * seat.number + turn)})
+            parcels = {peer: [Parcel("t'out", False, rows)] for peer in range(seat.shards) if peer != seat.number}
+            incoming = gang.swap(Outgoing(parcels, Stir.SENT))
+            got = {sender: parcel.rows.column(0).unique().to_pylist() for sender, parcel in incoming.parcels}
+            reports.put((seat.number, turn, got, incoming.rows))
+
+
+def be_killed(seat: Seat, reports: Any) -> None:
+    """Shard 0 is killed in its third round; the others say how they noticed."""
+    gang = joined(seat)
+    try:
+        with gang:
+            for turn in range(100):
+                if seat.number == 0 and turn == 2:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                gang.swap(Outgoing({}, Stir.WORK))
+    except HeadwaterError as problem:
+        reports.put((seat.number, str(problem), listening(gang.address)))
+
+
+def fail_oneself(seat: Seat, reports: Any) -> None:
+    """Shard 1 meets an error of its own; the others hear that it is gone."""
+    gang = joined(seat)
+    try:
+        with gang:
+            gang.swap(Outgoing({}, Stir.WORK))
+            if seat.number == 1:
+                raise ZeroDivisionError
+            gang.swap(Outgoing({}, Stir.WORK))
+    except (HeadwaterError, ZeroDivisionError) as problem:
+        reports.put((seat.number, type(problem).__name__, str(problem), listening(gang.address)))
+
+
+def be_cancelled(seat: Seat, reports: Any) -> None:
+    """Shard 1 never answers; shard 0 is cancelled while it waits."""
+    if seat.number == 1:
+        with joined(seat):
+            time.sleep(3)
+        return
+    since: list[float] = []
+
+    def cancelled() -> bool:
+        since.append(time.monotonic())
+        return len(since) > 2
+
+    gang = joined(seat, cancelled=cancelled)
+    try:
+        with gang:
+            gang.swap(Outgoing({}, Stir.WORK))
+    except KeyboardInterrupt:
+        reports.put(("cancelled", listening(gang.address)))
+
+
+def maintain(seat: Seat, reports: Any, cases: list[tuple[str, Any, Any]]) -> None:
+    """Run scripts of transactions, all in one gang, and report every view after every transaction."""
+    import headwater as hw
+    from headwater.exchange.member import Member
+    from headwater.exchange.scheme import choose
+
+    with joined(seat) as gang:
+        for which, (text, known, script) in enumerate(cases):
+            scheme = choose(hw.compile(text), known, seat.shards, kinds=("exchange",))
+            member = Member(scheme, seat.number, seat.shards)
+            for turn, sides in enumerate([({}, {}), *script]):
+                mine = [
+                    {name: dict(scheme.route(name, rows, seat.shards)).get(seat.number) for name, rows in side.items()}
+                    for side in sides
+                ]
+                inserts, deletes = ({name: rows for name, rows in side.items() if rows is not None} for side in mine)
+                outcome = gang.run(member.transaction(inserts, deletes, first=turn == 0))
+                reports.put((which, turn, seat.number, {view: member.rows(view) for view in scheme.outputs}, outcome))

@@ -1,0 +1,131 @@
+"""Shards in processes of their own: they agree with the oracle, nobody else joins, and nobody is left waiting."""
+
+from __future__ import annotations
+
+import socket
+
+import pyarrow.flight as flight
+import pytest
+
+from headwater.core.errors import ExchangeError
+from headwater.core.types import Type
+from headwater.exchange.doorkeeper import new_token, own_address, with_token
+from headwater.exchange.gang import Gang
+from headwater.exchange.rendezvous import Rendezvous, meet
+from headwater.exchange.scheme import choose
+from headwater.exchange.wire import Outgoing, Stir
+from headwater.pipeline import compile as compile_text
+from tests.exchange import peers
+from tests.exchange.sharded import to_rows, to_table
+from tests.oracle.harness import expectations
+from tests.oracle.program import to_text
+from tests.oracle.strategies import template_case
+
+
+def test_agree_processes_with_the_oracle() -> None:
+    cases = [
+        template_case(name, seed) for name in ("closure", "components", "path_vector", "shortest") for seed in (3, 8)
+    ]
+    told = []
+    for case in cases:
+        text = to_text(case.program)
+        known = {base.name: tuple(map(Type, base.types)) for base in case.program.bases}
+        scheme = choose(compile_text(text), known, 3, kinds=("exchange",))
+        script = [
+            tuple(
+                {name: to_table(scheme.table(name), list(rows)) for name, rows in side.items()}
+                for side in (transaction.insert, transaction.delete)
+            )
+            for transaction in case.script
+        ]
+        told.append((text, known, script))
+    found = {}
+    with peers.gang_of(peers.maintain, 3, told) as (_, reports):
+        for _ in range(3 * sum(1 + len(case.script) for case in cases)):
+            which, turn, number, views, outcome = reports.get(timeout=120)
+            found[which, turn, number] = views, outcome
+    for which, case in enumerate(cases):
+        for turn, (_, _, _, after) in enumerate(expectations(case), 1):
+            for view in case.program.outputs:
+                parts = [to_rows(found[which, turn, number][0][view]) for number in range(3)]
+                rows = [row for part in parts for row in part]
+                assert len(rows) == len(set(rows))
+                assert set(rows) == after[view]
+    assert sum(outcome.rows_shipped for _, outcome in found.values()) > 0
+
+
+def test_much_both_ways_does_not_lock_up() -> None:
+    with peers.gang_of(peers.send_much, 3) as (_, reports):
+        found = [reports.get(timeout=60) for _ in range(9)]
+    for number, turn, got, rows in found:
+        assert got == {peer: [10 * peer + turn] for peer in range(3) if peer != number}
+        assert rows == 2 << 20
+
+
+def test_a_killed_peer_is_noticed_by_all_and_nobody_goes_on_listening() -> None:
+    with peers.gang_of(peers.be_killed, 3) as (processes, reports):
+        found = sorted(reports.get(timeout=30) for _ in range(2))
+        processes[0].join(10)
+        assert processes[0].exitcode == -9
+    assert [number for number, _, _ in found] == [1, 2]
+    assert all("HW904" in text for _, text, _ in found)
+    assert not any(listens for _, _, listens in found)
+
+
+def test_an_error_of_one_shard_ends_the_gang() -> None:
+    with peers.gang_of(peers.fail_oneself, 3) as (_, reports):
+        found = sorted(reports.get(timeout=30) for _ in range(3))
+    assert [kind for _, kind, _, _ in found] == ["ExchangeError", "ZeroDivisionError", "ExchangeError"]
+    assert not any(listens for *_, listens in found)
+
+
+def test_a_shard_that_waits_can_be_cancelled() -> None:
+    with peers.gang_of(peers.be_cancelled, 2) as (_, reports):
+        assert reports.get(timeout=30) == ("cancelled", False)
+
+
+def _take_part(gang: Gang, addresses: list[str]) -> None:
+    gang.join(addresses)
+    for _ in range(100):
+        gang.swap(Outgoing({}, Stir.WORK))
+
+
+def test_nobody_joins_without_the_token() -> None:
+    token = new_token()
+    with Gang(0, 2, token) as gang, Gang(1, 2, new_token()) as stranger:
+        with pytest.raises(ExchangeError, match="token"):
+            _take_part(stranger, [gang.address, stranger.address])
+        with flight.connect(f"grpc://{gang.address}") as client, pytest.raises(flight.FlightUnauthenticatedError):
+            list(client.list_flights())
+    with Rendezvous() as rendezvous, pytest.raises(ExchangeError, match="token"):
+        meet(rendezvous.address, token, "g", 0, 2, "nowhere:1", patience=5)
+
+
+def test_a_second_stream_in_a_shard_s_name_is_refused() -> None:
+    token = new_token()
+    with Gang(0, 2, token) as gang, Gang(1, 2, token) as peer, Gang(1, 2, token) as double:
+        gang.join([gang.address, peer.address])
+        peer.join([gang.address, peer.address])
+        with pytest.raises(ExchangeError):
+            _take_part(double, [gang.address, double.address])
+
+
+def test_who_waits_alone_is_told_so() -> None:
+    with Rendezvous() as rendezvous:
+        with pytest.raises(ExchangeError, match="1 of 2 shards"):
+            meet(rendezvous.address, rendezvous.token, "g", 0, 2, "nowhere:1", patience=0.3)
+        with (
+            flight.connect(f"grpc://{rendezvous.address}") as client,
+            pytest.raises(flight.FlightError, match="no call"),
+        ):
+            list(client.do_action(flight.Action("meet", b"{}"), with_token(rendezvous.token)))
+
+
+def test_closed_doors_do_not_answer() -> None:
+    gang = Gang(0, 2, new_token())
+    host, port = gang.address.rsplit(":", 1)
+    assert host == own_address("127.0.0.1:80") == "127.0.0.1"
+    gang.close()
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        assert probe.connect_ex((host, int(port))) != 0
