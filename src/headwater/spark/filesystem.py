@@ -53,7 +53,7 @@ class Folder(ABC):
 
     @abstractmethod
     def write(self, name: str, blocks: Blocks) -> int:
-        """Write a file that nobody else writes; how many bytes it has. If that fails, no part of it is left."""
+        """Write a file, in place of one that an earlier try left; its bytes. If that fails, no part of it is left."""
 
     @abstractmethod
     def create(self, name: str, content: bytes) -> bool:
@@ -249,7 +249,7 @@ def _explanation(problem: Exception, doing: str, where: str) -> str:
 def _write(path: Path, blocks: Blocks) -> int:
     length = 0
     try:
-        with path.open("xb") as out:
+        with path.open("wb") as out:
             for block in blocks:
                 out.write(block)
                 length += len(block)
