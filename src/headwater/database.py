@@ -342,6 +342,9 @@ class Database:
             "known": {name: [kind and kind.value for kind in kinds] for name, kinds in self._known.items()},
             "columns": self._columns,
             "late": self._late,
+            "nodes": self._nodes,
+            "order": "arrival" if callable(self._order) else self._order,
+            "worlds": None if self._absorbed is None else self._absorbed.worlds.packed(),
         }
         try:
             _replace_file(Path(path).resolve(), pack(self._shard, about))
@@ -366,7 +369,7 @@ class Database:
                 f"the program saved in {path} does not compile here; register the functions it calls first\n{problem}"
             ) from problem
         rows, rounds = about["guard"]
-        self = cls(program, about["provenance"], guard=Guard(rows, rounds))
+        self = cls(program, about["provenance"], guard=Guard(rows, rounds), nodes=about["nodes"], order=about["order"])
         self._symbols = Symbols(snapshot.symbols)
         self._known = {name: tuple(kind and Type(kind) for kind in kinds) for name, kinds in about["known"].items()}
         self._columns = {name: tuple(columns) for name, columns in about["columns"].items()}
@@ -374,6 +377,8 @@ class Database:
         self._late = {str(name): int(count) for name, count in about["late"].items()}
         self._shard = self._new_shard(self._known)
         snapshot.fill(self._shard)
+        if self._absorbed is not None:
+            self._absorbed = Absorbed(self._shard, self._nodes, self._order, about["worlds"])
         return self
 
     # Inside

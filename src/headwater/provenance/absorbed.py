@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,22 +17,27 @@ from headwater.provenance.worlds import Worlds
 
 
 class Absorbed:
-    def __init__(self, shard: Shard, nodes: int, order: Order) -> None:
+    def __init__(self, shard: Shard, nodes: int, order: Order, packed: Mapping[str, Any] | None = None) -> None:
+        """`packed`: the worlds of this engine as they were saved; else they are worked out."""
         self._nodes = nodes
         self._order = order
         self._shard = shard
         self._fresh: Worlds | None = None
-        self.worlds = self._loaded(shard)
+        self.worlds = self._empty(shard)
+        if packed is None:
+            self.worlds.load(shard.stores)
+        else:
+            self.worlds.unpack(packed)
 
-    def _loaded(self, shard: Shard, check: Callable[[], None] = lambda: None) -> Worlds:
-        worlds = Worlds(shard.plan, shard.symbols, Room(self._nodes), self._order)
-        worlds.load(shard.stores, check)
-        return worlds
+    def _empty(self, shard: Shard) -> Worlds:
+        return Worlds(shard.plan, shard.symbols, Room(self._nodes), self._order)
 
     def follow(self, shard: Shard, changes: Mapping[str, Change], check: Callable[[], None]) -> None:
         """Make a transaction of the engine, to be ended by `keep`. Another engine is taken in whole."""
         if shard is not self._shard:
-            self._fresh = self._loaded(shard, check)
+            fresh = self._empty(shard)
+            fresh.load(shard.stores, check)
+            self._fresh = fresh
             return
         base = {name: change for name, change in changes.items() if shard.stores[name].table.base}
         inserts = {name: one.inserted.astype(np.int64) for name, one in base.items()}

@@ -85,6 +85,8 @@ class Variables:
     def restore(self, numbers: Iterable[tuple[Fact, int]]) -> None:
         """Take facts with the numbers they had."""
         for fact, number in numbers:
+            if fact in self._numbers or number in self._facts or not 0 <= number < MOST_VARIABLES:
+                raise ValueError(f"variable {number} cannot stand for {fact}")
             self._enter(fact, number)
             if self.order != ARRIVAL:
                 insort(self._places, (self._key(fact), number), key=lambda one: one[0])

@@ -13,6 +13,7 @@ A transaction is kept or taken back whole; running out of room raises `BudgetSpe
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -125,6 +126,34 @@ class Worlds:
         for level in self._levels:
             check()
             self._anew(level, check)
+        self.commit()
+
+    def packed(self) -> dict[str, Any]:
+        """All rows with their functions, and what the variables stand for, as JSON can hold it."""
+        tables: dict[str, Any] = {}
+        for name in self.stores:
+            held = list(self.rows(name))
+            parts = [absorption.to_bytes(function) for _, function in held]
+            tables[name] = {
+                "rows": [row for row, _ in held],
+                "sizes": [len(part) for part in parts],
+                "functions": b64encode(b"".join(parts)).decode("ascii"),
+            }
+        return {"variables": [[*fact, number] for fact, number in self.variables.numbered().items()], "tables": tables}
+
+    def unpack(self, packed: Mapping[str, Any]) -> None:
+        """Take in what `packed` gave; LookupError or ValueError if it is something else."""
+        self._begin()
+        self.variables.restore(((name, tuple(codes)), int(number)) for name, codes, number in packed["variables"])
+        for name, one in packed["tables"].items():
+            content, end = b64decode(one["functions"], validate=True), 0
+            found: Found = {}
+            for row, size in zip(one["rows"], one["sizes"], strict=True):
+                found[tuple(map(int, row))] = absorption.from_bytes(content[end : end + size])
+                end += size
+            if any(len(row) != self.stores[name].width for row in found):
+                raise ValueError(f"rows of `{name}` have another number of columns")
+            self._assign(name, found)
         self.commit()
 
     def apply(
