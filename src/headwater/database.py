@@ -43,7 +43,7 @@ from headwater.language.tree import Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
 from headwater.plan.model import Plan, Table
-from headwater.program.clock import FOREVER, clock_type
+from headwater.program.clock import clock_type
 from headwater.program.model import Program
 from headwater.program.nearest import nearest
 from headwater.program.types import infer, with_types
@@ -521,7 +521,7 @@ class Database:
 
     def _time(self, moment: int | None) -> Any:
         """A moment as users write it."""
-        if moment is None or self._clock is None or moment >= FOREVER:
+        if moment is None or self._clock is None:
             return None
         return to_values(np.array([moment], dtype=np.int64), self._clock, self._symbols, nullable=False)[0]
 

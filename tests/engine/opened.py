@@ -32,7 +32,7 @@ class Opened:
         return self._changes(self.db.without(_lists(delete)))
 
     def _changes(self, changes: Any) -> Changes:
-        return {relation: _change(changes[relation]) for relation in self.outputs}
+        return {relation: change_of(changes[relation]) for relation in self.outputs}
 
 
 class Unrewritten(Opened):
@@ -58,7 +58,7 @@ def _lists(rows: Rows) -> dict[str, list[Row]]:
     return {relation: list(many) for relation, many in rows.items()}
 
 
-def _change(change: Any) -> Change:
+def change_of(change: Any) -> Change:
     return list(_tuples(change.inserted)), list(_tuples(change.deleted))
 
 

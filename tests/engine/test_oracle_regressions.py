@@ -197,3 +197,16 @@ def test_a_best_row_that_came_and_went_stands_for_nothing() -> None:
         Step({}, {"own": [("c", "c", 30)]}, {"held": {("a", "c", 20)}}),
         Step({"own": [("c", "c", 30)]}, {}, {"held": {("a", "c", 50), ("c", "c", 30)}}),
     )
+
+
+def test_a_best_row_needs_values_that_nobody_asks_for_too() -> None:
+    replay(
+        """
+        relation e(c0: string, c1: string, c2: int).
+        d(X, Y, min<C>) :- e(X, Y, C).
+        d(X, Y, min<C>) :- e(X, Z, A), d(Z, Y, B), C = A + B, W = A / B.
+        """,
+        Step({}, {}, {"d": set()}),
+        Step({"e": [("a", "b", 1), ("b", "c", 0)]}, {}, {"d": {("a", "b", 1), ("b", "c", 0)}}),
+        Step({"e": [("b", "d", 2)]}, {}, {"d": {("a", "b", 1), ("b", "c", 0), ("b", "d", 2), ("a", "d", 3)}}),
+    )

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import assume
 
 import headwater as hw
-from tests.engine.opened import _change
+from tests.engine.opened import change_of
 from tests.oracle.evaluate import Diverges
 from tests.oracle.program import Row, State, reads
 from tests.oracle.timed import Clock, Step, TimedCase, timed_text, views
@@ -97,7 +97,7 @@ class Timed:
             came: set[Row] = set()
             went: set[Row] = set()
             for changes in parts:
-                inserted, deleted = (set(rows) for rows in _change(changes[name]))
+                inserted, deleted = (set(rows) for rows in change_of(changes[name]))
                 assert not inserted & deleted, f"{name}: {inserted & deleted} came and went"
                 came, went = (came - deleted) | (inserted - went), (went - inserted) | (deleted - came)
             found[name] = came, went

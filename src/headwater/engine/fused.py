@@ -23,8 +23,9 @@ from headwater.engine.standing import Standing
 from headwater.engine.states import EVER, GHOST, GONE, MARKED
 from headwater.engine.store import Store, Writer
 from headwater.engine.values import NULL, Symbols, encode
-from headwater.language.tree import Binary, Constant, Term, Variable
+from headwater.language.tree import Binary, Call, Constant, Term, Variable
 from headwater.plan.model import FlatRule, Join, Let, Literal, Reads, Source, Strand, Var
+from headwater.program.terms import names
 
 _ROOM = 1 << 16
 _LEFT, _RIGHT, _CONSTANT = 0, 1, 2
@@ -303,7 +304,9 @@ class FusedBest:
         symbols: Symbols,
         *,
         holds_nulls: bool,
+        smallest: bool = False,
     ) -> None:
+        """With `smallest`, the value is the smallest of the addends, as leases are made."""
         (self._pick,) = head.table.picks
         self._probe = probe
         self._rule = rule
@@ -313,7 +316,8 @@ class FusedBest:
         self._group = _places(group)
         self._value = _places(addends)
         self._least = NULL + holds_nulls  # where nulls can be, a sum must not look like one
-        self._short = _short_form(probe, group, addends)
+        self._smallest = smallest
+        self._short = None if smallest else _short_form(probe, group, addends)
         if self._short is not None:
             side, column, _, weight, _ = self._short
             self._carried = (column if side == _RIGHT else -1, weight)
@@ -356,8 +360,9 @@ class FusedBest:
                 probe.right.stamp, arguments.newest, any_stamp, *self._short, space.base, standing.complemented, *room,
             )  # fmt: skip
         return kernels.join_best(
-            rows, *arguments.all, *self._group, *self._value, standing.complemented, space.base, space.extent, *room
-        )
+            rows, *arguments.all, *self._group, *self._value, self._smallest, standing.complemented, space.base,
+            space.extent, *room,
+        )  # fmt: skip
 
     def _store(
         self,
@@ -530,7 +535,13 @@ def fuse(
     groups = [rule.head[at] for at in pick.group]
     if not all(isinstance(one, Literal) or one.name in copied for one in groups):
         return None
-    addends = _addends(rule.head[pick.value], lets, probe, rule, head.table.types[pick.value], symbols)
+    value = rule.head[pick.value]
+    if any(name not in _needed(value, lets) for name in lets):
+        return None  # what nobody asks for may have no value, and then there is no row
+    lease = _smallest(value, lets, probe, symbols) if pick.value == head.table.lease else None
+    if lease:
+        return FusedBest(probe, rule, head, lease, symbols, holds_nulls=False, smallest=True)
+    addends = _addends(value, lets, probe, rule, head.table.types[pick.value], symbols)
     if not addends:
         return None
     return FusedBest(probe, rule, head, addends, symbols, holds_nulls=holds_nulls)
@@ -549,6 +560,31 @@ def _fuse_copy(strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols
 def _starts(strand: Strand, source: Var) -> bool:
     assert strand.start is not None
     return any(name == source.name for _, name in strand.start.binds)
+
+
+def _needed(source: Source, lets: dict[str, Term]) -> set[str]:
+    """The computed variables that a head value is made from."""
+    found: set[str] = set()
+    pending = [source.name] if isinstance(source, Var) else []
+    while pending:
+        name = pending.pop()
+        if name in lets and name not in found:
+            found.add(name)
+            pending.extend(names(lets[name]))
+    return found
+
+
+def _smallest(source: Source, lets: dict[str, Term], probe: _Probe, symbols: Symbols) -> list[tuple[int, int]] | None:
+    """A lease as the smallest of columns; None if it is anything else."""
+    term = lets.get(source.name) if isinstance(source, Var) else None
+    match term:
+        case Call(function="smaller" | "smallest", args=args) if all(isinstance(arg, Variable) for arg in args):
+            columns = [arg.name for arg in args if isinstance(arg, Variable)]
+            if any(name in lets for name in columns):
+                return None
+            return [probe.place(Var(name), Type.INT, symbols) for name in columns]
+        case _:
+            return None
 
 
 def _addends(

@@ -1,0 +1,240 @@
+"""The clock, leases, renewal, keys, slides, late rows and what is refused."""
+
+from __future__ import annotations
+
+import datetime as dt
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import headwater as hw
+from headwater.engine.strand import Runner
+
+CLOSURE = """
+stream link(ts: int, a: string, b: string) ttl 10.
+reach(Ts, X, Y) :- link(Ts, X, Y).
+reach(Ts, X, Z) :- link(T1, X, Y), reach(T2, Y, Z), larger(Ts, T1, T2).
+query reach(_, X, Y).
+"""
+
+
+def opened(text: str = CLOSURE) -> hw.Database:
+    return hw.Database(hw.compile(text))
+
+
+def pairs(db: hw.Database) -> set[tuple[str, str]]:
+    return {(x, y) for _, x, y in db.rows("reach")}
+
+
+def test_renewal_extends_what_hangs_on_it() -> None:
+    db = opened()
+    db.apply(insert={"link": [(0, "a", "b"), (0, "b", "c")]})
+    assert db.valid_until("reach", (None, "a", "c")) == 10
+    changes = db.apply(insert={"link": [(6, "a", "b")]})
+    assert not changes["reach"], "the same rows, for longer"
+    assert db.valid_until("reach", (None, "a", "b")) == 16
+    assert db.valid_until("reach", (None, "a", "c")) == 10, "the other link still ends then"
+    db.apply(insert={"link": [(8, "b", "c")]})
+    assert db.valid_until("reach", (None, "a", "c")) == 16
+    db.advance(15)
+    assert pairs(db) == {("a", "b"), ("b", "c"), ("a", "c")}
+    db.advance(16)
+    assert pairs(db) == {("b", "c")}
+
+
+def test_an_older_row_changes_nothing_and_a_delete_takes_all_versions() -> None:
+    db = opened()
+    db.apply(insert={"link": [(5, "a", "b")]})
+    assert not db.apply(insert={"link": [(2, "a", "b")]})["link"]
+    assert db.rows("link") == {(5, "a", "b")}
+    db.apply(insert={"link": [(7, "a", "b")]})
+    assert db.apply(delete={"link": [(0, "a", "b")]})["reach"].deleted.num_rows == 1
+    assert db.rows("link") == set()
+    assert pairs(db) == set()
+
+
+def test_expiry_runs_no_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What leaves is dropped from the queues of all tables; no rule is run for it."""
+    db = opened()
+    nodes = [f"n{number}" for number in range(12)]
+    for moment, (one, other) in enumerate(pairwise(nodes)):
+        db.apply(insert={"link": [(moment, one, other)]})
+    before = len(pairs(db))
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("a join ran")
+
+    for name in ("from_rows", "from_keys", "before_tail"):
+        monkeypatch.setattr(Runner, name, never)
+    monkeypatch.setattr("headwater.engine.fused.FusedBest.run", never)
+    changes = db.advance(14)
+    assert 0 < len(pairs(db)) < before
+    assert changes["reach"].deleted.num_rows == before - len(pairs(db))
+
+
+def test_keyed_streams_keep_the_newest_row_of_a_key() -> None:
+    db = opened(
+        """
+        stream link(ts: int, a: string, b: string, cost: int) key(a, b) ttl 10.
+        best(X, Y, min<C>) :- link(_, X, Y, C).
+        """
+    )
+    db.apply(insert={"link": [(1, "a", "b", 5), (1, "a", "c", 7)]})
+    db.apply(insert={"link": [(4, "a", "b", 9), (3, "a", "c", 7)]})
+    assert db.rows("best") == {("a", "b", 9), ("a", "c", 7)}
+    db.apply(insert={"link": [(2, "a", "b", 1)]})
+    assert db.rows("link") == {(4, "a", "b", 9), (3, "a", "c", 7)}, "an older row of the key comes too late"
+    db.apply(delete={"link": [(4, "a", "b", 9)]})
+    assert db.rows("best") == {("a", "c", 7)}
+
+
+def test_with_a_slide_views_change_at_its_steps_only() -> None:
+    db = opened(
+        """
+        stream hit(ts: int, page: string).
+        hits(P) :- hit(_, P).
+        query hits(P), WINDOW(10, 5).
+        """
+    )
+    assert not db.apply(insert={"hit": [(1, "a")]})["hits"]
+    assert db.advance(4)["hits"].inserted.num_rows == 0
+    assert db.advance(5)["hits"].inserted.to_pylist() == [{"p": "a"}]
+    db.apply(insert={"hit": [(7, "b")]})
+    db.apply(delete={"hit": [(7, "b")]})
+    assert db.advance(12)["hits"].deleted.num_rows == 0
+    assert db.rows("hits") == {("a",)}, "until the step at or after 1 + 10"
+    assert db.advance(15)["hits"].deleted.to_pylist() == [{"p": "a"}]
+
+
+def test_rows_that_wait_for_a_step_survive_saving(tmp_path: Path) -> None:
+    db = opened("stream hit(ts: int, p: string).\nhits(P) :- hit(_, P).\nquery hits(P), WINDOW(10, 5).")
+    db.apply(insert={"hit": [(1, "a")]})
+    db.save(tmp_path / "views")
+    again = hw.Database.open(tmp_path / "views")
+    assert again.now == 1
+    again.advance(5)
+    assert again.rows("hits") == {("a",)}
+
+
+def test_late_rows_are_set_aside_and_counted(tmp_path: Path) -> None:
+    db = opened("stream hit(ts: int, p: string) lateness 3.\nhits(P) :- hit(_, P).")
+    db.apply(insert={"hit": [(10, "a")]})
+    changes = db.apply(insert={"hit": [(6, "late"), (7, "on time"), (12, "b")]})
+    assert [late.row for late in changes.late] == [(6, "late")]
+    assert "behind the clock" in str(changes.late[0])
+    assert db.rows("hits") == {("a",), ("on time",), ("b",)}
+    assert db.late == {"hit": 1}
+    db.save(tmp_path / "views")
+    assert hw.Database.open(tmp_path / "views").late == {"hit": 1}
+
+
+def test_soft_state_lives_by_the_clock() -> None:
+    """A relation with a ttl and no time: its rows live from when they were last inserted."""
+    db = opened("relation link(a: string, b: string) ttl 30 seconds.\nup(X, Y) :- link(X, Y).")
+    with pytest.raises(hw.DataError, match="HW803"):
+        db.apply(insert={"link": [("a", "b")]})
+    start = dt.datetime(2026, 1, 1, 12)
+    db.advance(start)
+    db.apply(insert={"link": [("a", "b"), ("b", "c")]})
+    db.advance(start + dt.timedelta(seconds=20))
+    db.apply(insert={"link": [("a", "b")]})
+    db.advance(start + dt.timedelta(seconds=30))
+    assert db.rows("up") == {("a", "b")}
+    assert db.valid_until("up", ("a", "b")) == start + dt.timedelta(seconds=50)
+
+
+def test_streams_of_different_windows_and_static_relations() -> None:
+    db = opened(
+        """
+        stream seen(ts: int, who: string, place: string) ttl 5.
+        stream badge(ts: int, who: string) ttl 20.
+        relation owner(place: string, whose: string).
+        visit(T, X, O) :- seen(T1, X, P), badge(T2, X), owner(P, O), larger(T, T1, T2).
+        query visit(T, X, O).
+        """
+    )
+    db.apply(insert={"owner": [("hall", "city")], "badge": [(0, "ann")], "seen": [(3, "ann", "hall")]})
+    assert db.rows("visit") == {(3, "ann", "city")}
+    assert db.valid_until("visit", (None, "ann", "city")) == 8
+    assert db.valid_until("owner", ("hall", "city")) is None
+    db.apply(insert={"seen": [(18, "ann", "hall")]})
+    assert db.valid_until("visit", (None, "ann", "city")) == 20
+    proof = db.why("visit", (None, "ann", "city"))
+    assert [node.row for node in proof.nodes() if node.decides] == [(0, "ann")]
+    assert "until 20 (decides)" in str(proof)
+    assert sorted(proof.facts) == [("badge", (0, "ann")), ("owner", ("hall", "city")), ("seen", (18, "ann", "hall"))]
+
+
+def test_negation_sees_what_had_arrived_by_the_time_of_the_head() -> None:
+    db = opened(
+        """
+        stream ping(ts: int, x: string) ttl 20.
+        stream ack(ts: int, x: string) ttl 6.
+        lost(T, X) :- ping(T, X), !ack(_, X).
+        query lost(T, X).
+        """
+    )
+    db.apply(insert={"ping": [(1, "a"), (1, "b")]})
+    db.apply(insert={"ack": [(5, "a")]})
+    assert db.rows("lost") == {(1, "a"), (1, "b")}, "what comes later does not change what was lost then"
+    db.apply(insert={"ping": [(7, "a")]})
+    assert db.rows("lost") == {(1, "b")}
+    db.advance(11)
+    assert db.rows("lost") == {(7, "a"), (1, "b")}, "the answer has expired"
+
+
+def test_facts_of_the_program_have_a_time_too() -> None:
+    db = opened("stream p(t: int, x: string) ttl 5.\np(2, a).\nq(X) :- p(_, X).")
+    assert db.now == 2
+    assert db.rows("q") == {("a",)}
+    db.advance(7)
+    assert db.rows("q") == set()
+
+
+def test_explicit_deletes_and_expiry_mix() -> None:
+    db = opened()
+    db.apply(insert={"link": [(0, "a", "b"), (3, "b", "c"), (5, "a", "c")]})
+    db.apply(delete={"link": [(5, "a", "c")]})
+    assert pairs(db) == {("a", "b"), ("b", "c"), ("a", "c")}
+    assert db.valid_until("reach", (None, "a", "c")) == 10
+    foretold = db.without({"link": [(0, "b", "c")]})
+    assert foretold["reach"].deleted.num_rows == 2
+    db.advance(10)
+    assert pairs(db) == {("b", "c")}
+
+
+@pytest.mark.parametrize(
+    ("text", "moment", "message"),
+    [
+        (CLOSURE, 3, "time does not go back"),
+        (CLOSURE, "soon", "no moment of the clock"),
+        (CLOSURE, None, "no moment of the clock"),
+        ("p(X) :- q(X).", 5, "knows no time"),
+    ],
+)
+def test_moments_that_the_clock_does_not_take(text: str, moment: object, message: str) -> None:
+    db = opened(text)
+    if "stream" in text:
+        db.advance(5)
+    with pytest.raises(hw.DataError, match=message):
+        db.advance(moment)
+    assert db.now == (5 if "stream" in text else None)
+
+
+def test_far_moments_do_not_overflow() -> None:
+    db = opened()
+    db.apply(insert={"link": [(2**63 - 1, "a", "b")]})
+    assert pairs(db) == set(), "no lease reaches beyond the end of time"
+    assert db.now == 2**63 - 1
+
+
+def test_a_failed_transaction_leaves_the_clock_alone() -> None:
+    db = opened()
+    db.apply(insert={"link": [(1, "a", "b")]})
+    with pytest.raises(KeyboardInterrupt):
+        db.apply(insert={"link": [(50, "b", "c")]}, cancelled=lambda: True)
+    assert db.now == 1
+    assert pairs(db) == {("a", "b")}
+    db.advance(11)
+    assert pairs(db) == set()
