@@ -298,3 +298,10 @@ def test_a_column_of_nothing_but_nulls_is_of_the_type_it_is_joined_with() -> Non
     assert (db.rows("v"), db.rows("w")) == ({(None,)}, {(1,)})
     with pytest.raises(hw.ProgramError, match="HW402"):
         views("relation r(n: int?, s: string?). a(null) :- r(_, _). v(X) :- a(X), r(X, _). w(X) :- a(X), r(_, X).")
+
+
+def test_a_choice_and_a_quotient_that_is_not_there() -> None:
+    text = "relation r(x: int?, y: int). v(X, Y, Q) :- r(X, Y), Q = if(is_equal(Y, 0), null, X / Y)."
+    assert one(text, r=[(6, 2), (6, 0), (None, 2)]) == {(6, 2, 3.0), (6, 0, None), (None, 2, None)}
+    text = "relation r(s: string?, l: list?). v(S, T) :- r(S, L), T = coalesce(S, first(L))."
+    assert one(text, r=[("a", ()), (None, ("b",)), (None, None), (None, ())]) == {("a", "a"), (None, "b"), (None, None)}

@@ -306,7 +306,7 @@ def value_of(term: Term, binding: Binding) -> Value:
         case Call(function, args):
             values = tuple(value_of(arg, binding) for arg in args)
             if function in ABOUT_NULLS:
-                return NOTHING if NOTHING in values else ABOUT_NULLS[function](*values)
+                return NOTHING if values[0] is NOTHING else ABOUT_NULLS[function](*values)
             missing = _missing(values)
             return FUNCTIONS[function](*values) if missing is _FOUND else missing
         case Op(op, left, right):

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, assert_never
 
 import numpy as np
@@ -23,6 +22,8 @@ from headwater.core.functions import FUNCTIONS, Function, lookup
 from headwater.core.types import Type
 from headwater.engine.batch import Batch
 from headwater.engine.columns import from_arrow_values, stands_for_null, to_arrow
+from headwater.engine.logic import NATIVE
+from headwater.engine.term_values import Mask, Value, both, either, null_value
 from headwater.engine.values import (
     NULL,
     SYMBOLIC,
@@ -48,7 +49,6 @@ from headwater.language.tree import (
 )
 from headwater.plan.model import literal
 
-Mask = npt.NDArray[np.bool_]
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -57,33 +57,6 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-
-
-@dataclass(slots=True)
-class Value:
-    """A term's codes and type; `ok` tells where it has a value (None: everywhere), `nullable` if one may be null."""
-
-    codes: Codes
-    type: Type
-    ok: Mask | None = None
-    nullable: bool = False
-
-    @property
-    def nulls(self) -> Mask | None:
-        """Where it is null (None: nowhere)."""
-        return self.codes == null_code(self.type) if self.nullable else None
-
-
-def either(left: Mask | None, right: Mask | None) -> Mask | None:
-    if left is None or right is None:
-        return right if left is None else left
-    return left | right
-
-
-def both(left: Mask | None, right: Mask | None) -> Mask | None:
-    if left is None or right is None:
-        return right if left is None else left
-    return left & right
 
 
 class Expressions:
@@ -242,6 +215,9 @@ class Expressions:
         wanted = [
             self.cast(arg, Type.FLOAT) if function.parameter(at) is Type.FLOAT else arg for at, arg in enumerate(args)
         ]
+        native = NATIVE.get(function.name)
+        if native is not None:
+            return native(self, wanted, result)
         if function.sees_nulls:
             assert function.scalar is not None
             return self._rowwise(function.name, result, function.scalar, wanted, batch.size, sees_nulls=True)
@@ -349,7 +325,7 @@ class Expressions:
     def holds(self, goal: Comparison | Condition, batch: Batch) -> Mask:
         match goal:
             case Comparison(op=op, left=left, right=right):
-                return self._compare(op, *self._sides(left, right, batch))
+                return self.compares(op, *self._sides(left, right, batch))
             case Condition(call=call, negated=negated):
                 answer = self.value(call, batch)
                 truth = answer.codes == 0 if negated else answer.codes > 0  # a null is neither
@@ -357,7 +333,7 @@ class Expressions:
             case other:
                 assert_never(other)
 
-    def _compare(self, op: str, left: Value, right: Value) -> Mask:
+    def compares(self, op: str, left: Value, right: Value) -> Mask:
         """Where a comparison holds: `=` and `!=` take null for a value of its own, an order never holds for it."""
         compare = _COMPARE[op]
         ok = both(left.ok, right.ok)
@@ -397,10 +373,6 @@ def _ordered(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> bool:
         return bool(compare(left, right))
     except TypeError:
         return False
-
-
-def null_value(kind: Type, size: int) -> Value:
-    return Value(np.full(size, null_code(kind), dtype=np.int64), kind, nullable=True)
 
 
 def _is_untyped(term: Term) -> bool:
