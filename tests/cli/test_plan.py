@@ -28,6 +28,13 @@ def program(tmp_path: Path) -> str:
     return str(path)
 
 
+def test_how_it_runs_on_shards(program: str) -> None:
+    shown = run(program, "--stage", "spark")
+    assert shown.exit_code == 0
+    assert shown.stdout.startswith("decomposed: ")
+    assert "view best(s, d, c): by d" in shown.stdout
+
+
 def test_stages(program: str) -> None:
     assert "C = C1 + C2" in run(program, "--stage", "parsed").stdout
     checked = run(program, "--stage", "checked").stdout

@@ -8,14 +8,16 @@ import typer
 
 from headwater.cli.report import exit_status, show
 from headwater.core.errors import ProgramError
-from headwater.pipeline import STAGES, compile_file
+from headwater.pipeline import STAGES, CompiledProgram, compile_file
 from headwater.program.nearest import nearest
 from headwater.rewrite.rules import NETWORK_RULES, RULES, trace
 
+_STAGES = (*STAGES, "spark")
+
 
 def _is_stage(stage: str) -> str:
-    if stage not in STAGES:
-        raise typer.BadParameter(f"{stage!r} is not one of {', '.join(STAGES)}")
+    if stage not in _STAGES:
+        raise typer.BadParameter(f"{stage!r} is not one of {', '.join(_STAGES)}")
     return stage
 
 
@@ -32,7 +34,7 @@ def _are_rewrites(disabled: list[str]) -> list[str]:
 def plan(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The program to show.", show_default=False)],
     stage: Annotated[
-        str, typer.Option("--stage", help=f"Which stage: {', '.join(STAGES)}.", callback=_is_stage)
+        str, typer.Option("--stage", help=f"Which stage: {', '.join(_STAGES)}.", callback=_is_stage)
     ] = "rewritten",
     show_trace: Annotated[bool, typer.Option("--trace", help="List what each rewrite changed.")] = False,
     disable: Annotated[
@@ -47,6 +49,8 @@ def plan(
     Examples:
 
         headwater plan paths.dl --stage checked
+
+        headwater plan paths.dl --stage spark
 
         headwater plan paths.dl --trace --disable aggregate_selection
     """
@@ -64,7 +68,17 @@ def plan(
             _show_lines("-", step.removed)
             _show_lines("+", step.added)
         typer.echo("" if steps else "% no rewrite changed anything\n", nl=bool(steps))
-    typer.echo(program.explain(stage).rstrip("\n"))
+    typer.echo((_on_shards(program) if stage == "spark" else program.explain(stage)).rstrip("\n"))
+
+
+def _on_shards(program: CompiledProgram) -> str:
+    from headwater.exchange.scheme import choose  # the engine behind it takes a while to import
+
+    try:
+        return choose(program, {}, 2).explain()
+    except ProgramError as error:
+        show(error.diagnostics)
+        raise typer.Exit(exit_status(error)) from None
 
 
 def _show_lines(mark: str, pieces: tuple[str, ...]) -> None:

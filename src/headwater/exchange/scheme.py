@@ -25,12 +25,13 @@ from headwater.engine.columns import column_codes
 from headwater.engine.intake import Header, take_in
 from headwater.engine.values import Symbols
 from headwater.exchange.routing import Owners
-from headwater.language.tree import Query
+from headwater.language.tree import Aggregate, Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
 from headwater.plan.decompose import decompose
 from headwater.plan.model import Plan, Table
-from headwater.plan.placement import obstacle
+from headwater.plan.placement import obstacle, travelling
+from headwater.plan.tables import PICKS
 from headwater.program.model import Column, Program
 from headwater.program.types import infer, with_types
 from headwater.rewrite.localise import location_of
@@ -66,6 +67,22 @@ class Scheme:
     keys: Mapping[str, tuple[int, ...]]
     queries: tuple[Query, ...]
     outputs: tuple[str, ...]
+    travels: tuple[str, ...] = ()  # relations of which rows are derived on one shard and live on another
+
+    def explain(self) -> str:
+        """The scheme as text: kind and reason, where the rows of each relation live, and what travels."""
+        lines = [f"{self.kind}: {self.reason}", ""]
+        for table in self.plan.tables:
+            if table.name in self.homes and not table.bag:
+                home = self.homes[table.name]
+                where = home.value if isinstance(home, Place) else f"by {table.columns[home.column]}"
+                lines.append(f"{'base' if table.base else 'view'} {table.name}({', '.join(table.columns)}): {where}")
+        picks = {table.name for table in self.plan.tables if table.picks}
+        for rule in self.plan.program_rules:
+            if any(isinstance(arg, Aggregate) and arg.function in PICKS for arg in rule.head.args):
+                picks.add(rule.head.relation)
+        what = [f"{name} (improving rows only)" if name in picks else name for name in self.travels]
+        return "\n".join([*lines, "", f"travels: {', '.join(what) or 'nothing'}"])
 
     def table(self, relation: str) -> Table:
         """The table of a base relation."""
@@ -172,8 +189,9 @@ def _exchange(program: CompiledProgram, model: Program, known: Known | None, rea
             homes[relation.name] = Place.EVERYWHERE
         else:
             homes[relation.name] = Place.FIRST if column is None else ByColumn(column)
-    why = "rows live by their location and are shipped to where rules meet"
-    return Scheme("exchange", why, plan, homes, _keys(model), model.queries, program.outputs)
+    why = f"{reason}; " if reason else ""
+    why += "rows live by a column, and are shipped to where rules meet"
+    return Scheme("exchange", why, plan, homes, _keys(model), model.queries, program.outputs, travelling(local))
 
 
 def _single(program: CompiledProgram, model: Program, known: Known | None, reason: str) -> Scheme:

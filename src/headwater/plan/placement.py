@@ -9,13 +9,13 @@ proofs at its owner.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from headwater.core.types import Type
-from headwater.language.tree import Atom, Constant, Goal, Negation, Variable, Wildcard
+from headwater.language.tree import Aggregate, Atom, Constant, Goal, Negation, Term, Variable, Wildcard
 from headwater.plan.model import Shipment, Source, Table, Var, literal
-from headwater.plan.tables import Draft, Drafts
+from headwater.plan.tables import PICKS, Draft, Drafts
 from headwater.program.model import Program, Relation
 from headwater.program.strata import Mode, strata
 from headwater.rewrite.localise import location_of
@@ -46,7 +46,7 @@ def place(program: Program, drafts: Drafts) -> tuple[Shipment, ...]:
     for at, one in enumerate(drafts.rules):
         table = drafts.tables[one.table]
         relation = relations[drafts.homes.get(one.table, one.table)]
-        if table.base or table.bag or _stays(one, relation, relations):
+        if table.base or table.bag or _stays(one.head, one.body, relation, relations):
             continue  # a localised program has gathered the bindings of an aggregate where they are aggregated
         if one.table not in shipments:
             column = None if relation.replicated else location_of(relation)
@@ -59,15 +59,41 @@ def place(program: Program, drafts: Drafts) -> tuple[Shipment, ...]:
     return tuple(shipments.values())
 
 
-def _stays(one: Draft, relation: Relation, relations: Mapping[str, Relation]) -> bool:
+def travelling(program: Program) -> tuple[str, ...]:
+    """The relations of a localised program of which rows travel, whatever the types of its columns are."""
+    relations = {relation.name: relation for relation in program.relations}
+    found: dict[str, None] = {}
+    for rule in program.rules:
+        relation = relations[rule.head.relation]
+        head = tuple(_value(arg) for arg in rule.head.args)
+        gathered = any(arg.function not in PICKS for arg in rule.head.args if isinstance(arg, Aggregate))
+        if relation.derived and not gathered and not _stays(head, rule.body, relation, relations):
+            found[relation.name] = None
+    return tuple(found)
+
+
+def _value(arg: Term | Aggregate) -> Source | None:
+    match arg:
+        case Variable(name=name):
+            return Var(name)
+        case Constant():
+            return literal(arg)
+        case _:
+            return None
+
+
+def _stays(
+    head: Sequence[Source | None], body: tuple[Goal, ...], relation: Relation, relations: Mapping[str, Relation]
+) -> bool:
     """Whether the head lives where the body meets."""
     if relation.replicated:
-        atoms = [goal for goal in one.body if isinstance(goal, Atom)]
+        atoms = [goal for goal in body if isinstance(goal, Atom)]
         return bool(atoms) and all(relations[atom.relation].replicated for atom in atoms)
     column = location_of(relation)
-    if column is None or column >= len(one.head):
+    if column is None or column >= len(head):
         return False
-    return _meeting_place(one.body, relations) == one.head[column]
+    meeting = _meeting_place(body, relations)
+    return meeting is not None and meeting == head[column]
 
 
 def _meeting_place(body: tuple[Goal, ...], relations: Mapping[str, Relation]) -> Source | None:
