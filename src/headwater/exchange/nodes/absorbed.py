@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
-from headwater.exchange.nodes.message import Reader, put_number
+from headwater.exchange.nodes.message import Reader, put_number, put_numbers
 from headwater.exchange.nodes.terms import Row
 from headwater.provenance import absorption as diagrams
 from headwater.provenance.minimal_sets import MinimalSets
@@ -32,6 +32,10 @@ class Absorption:
         return ()
 
     def joined(self, rule: int, table: str, row: Row, parts: Sequence[Formula]) -> Formula:
+        if len(parts) == 2:
+            left, right = parts
+            if type(left) is tuple and type(right) is tuple:
+                return tuple(sorted({*left, *right}))
         facts: set[int] = set()
         others = []
         for part in parts:
@@ -75,35 +79,35 @@ class Absorption:
         return frozenset(frozenset(found) for found in MinimalSets(diagrams.diagram(one), steps))
 
     def encode(self, annotations: Sequence[Formula]) -> bytes:
+        """Cubes first, as numbers as narrow as they fit; then the diagrams; before them, which is which."""
+        cubes = [one for one in annotations if isinstance(one, tuple)]
+        contents = [diagrams.to_bytes(one) for one in annotations if not isinstance(one, tuple)]
         out = bytearray()
         put_number(out, len(annotations))
-        for one in annotations:
-            if isinstance(one, tuple):
-                put_number(out, len(one) << 1)
-                before = 0
-                for fact in one:
-                    put_number(out, fact - before)
-                    before = fact
-            else:
-                content = diagrams.to_bytes(one)
-                put_number(out, len(content) << 1 | 1)
-                out += content
+        put_number(out, len(contents))
+        if contents:
+            out += bytes(not isinstance(one, tuple) for one in annotations)
+        put_numbers(out, [len(cube) for cube in cubes])
+        put_numbers(out, [fact for cube in cubes for fact in cube])
+        for content in contents:
+            put_number(out, len(content))
+            out += content
         return bytes(out)
 
     def decode(self, content: bytes) -> list[Formula]:
         source = Reader(content)
-        found: list[Formula] = []
-        for _ in range(source.number()):
-            size = source.number()
-            if size & 1:
-                found.append(diagrams.from_bytes(source.take(size >> 1)))
-            else:
-                facts, fact = [], 0
-                for _ in range(size >> 1):
-                    fact += source.number()
-                    facts.append(fact)
-                found.append(tuple(facts))
-        return found
+        count, many = source.number(), source.number()
+        which = source.take(count) if many else b""
+        sizes, facts = source.numbers(), tuple(source.numbers())
+        cubes: list[Formula] = []
+        at = 0
+        for size in sizes:
+            cubes.append(facts[at : at + size])
+            at += size
+        if not many:
+            return cubes
+        plain = iter(cubes)
+        return [diagrams.from_bytes(source.take(source.number())) if other else next(plain) for other in which]
 
     def _diagram(self, one: Formula) -> diagrams.Function:
         if not isinstance(one, tuple):

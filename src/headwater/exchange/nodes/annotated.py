@@ -196,9 +196,9 @@ class Annotated(Node):
         ship = self.ships.get(table)
         for head, provenance in found.items():
             if ship is None:
-                if head not in self.fixpoints[table]:
+                if head not in self.fixpoints[table].known:
                     self._offer(table, head, provenance)
-            elif head not in ship:
+            elif head not in ship.known:
                 if ship.selection is None:
                     ship.replace(head, provenance)
                 else:
@@ -234,7 +234,7 @@ class Annotated(Node):
     def _follow(self, route: Route, row: Row, provenance: Any) -> None:
         table = route.rule.table
         ship = self.ships.get(table)
-        known: Container[Row] = () if not self._lazy else self.fixpoints[table] if ship is None else ship
+        known: Container[Row] = () if not self._lazy else (self.fixpoints[table] if ship is None else ship).known
         for head, parts in route.follow(row, provenance):
             if head in known:
                 continue

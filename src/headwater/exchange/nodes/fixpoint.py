@@ -17,7 +17,7 @@ Where this departs from Algorithm 1:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Generic
 
 from headwater.exchange.nodes.algebra import Algebra, Annotation
@@ -37,8 +37,10 @@ class Fixpoint(Generic[Annotation]):
         self.store = Provenances(algebra, HashTable() if picks else table, lazy=lazy)
         self.selection = AggSel(self.store, table, picks) if picks else None
 
-    def __contains__(self, row: object) -> bool:
-        return row in self.store.table.rows
+    @property
+    def known(self) -> Mapping[Row, Annotation]:
+        """The rows of which a derivation holds."""
+        return self.store.table.rows
 
     def offer(self, row: Row, provenance: Annotation) -> Annotation | None:
         """A derivation came; what goes on to the joins, if anything."""

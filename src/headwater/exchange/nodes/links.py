@@ -8,17 +8,22 @@ seed, so a run can be repeated to the last message.
 from __future__ import annotations
 
 import heapq
+import math
 import random
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Delays:
-    """How long a message is under way, in milliseconds: anything between two bounds."""
+    """How long a message is under way, in milliseconds: anything between two bounds.
+
+    A node looks for messages once in a `tick`, and handles all that have come together; with 0, each by itself.
+    """
 
     shortest: float = 1.0
     longest: float = 10.0
     seed: int = 0
+    tick: float = 1.0
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.shortest <= self.longest < float("inf"):
@@ -60,20 +65,23 @@ class Links:
         self.now = 0.0
         self._delays = delays
         self._dice = random.Random(delays.seed)
-        self._waiting: list[tuple[float, int, Delivery]] = []
+        self._waiting: list[tuple[float, int, int, Delivery]] = []
         self._sent = 0
         self._latest: dict[tuple[int, int], float] = {}
 
     def send(self, delivery: Delivery) -> None:
         arrival = self.now + self._dice.uniform(self._delays.shortest, self._delays.longest)
+        if self._delays.tick:
+            arrival = math.ceil(arrival / self._delays.tick) * self._delays.tick
         link = delivery.sender, delivery.receiver
         self._latest[link] = arrival = max(arrival, self._latest.get(link, 0.0))
         self._sent += 1
-        heapq.heappush(self._waiting, (arrival, self._sent, delivery))
+        heapq.heappush(self._waiting, (arrival, delivery.receiver, self._sent, delivery))
 
-    def next(self) -> Delivery | None:
-        """The message that arrives next, with the clock set to its arrival; None: all have arrived."""
-        if not self._waiting:
-            return None
-        self.now, _, delivery = heapq.heappop(self._waiting)
-        return delivery
+    def next(self) -> list[Delivery]:
+        """What one node finds when it looks next, with the clock set to that moment; nothing: all has arrived."""
+        found: list[Delivery] = []
+        while self._waiting and (not found or self._waiting[0][:2] == (self.now, found[0].receiver)):
+            self.now, _, _, delivery = heapq.heappop(self._waiting)
+            found.append(delivery)
+        return found

@@ -76,6 +76,13 @@ def put_number(out: bytearray, number: int) -> None:
     out.append(number)
 
 
+def put_numbers(out: bytearray, numbers: Sequence[int]) -> None:
+    """Numbers from 0 on, each in as many bytes as the largest needs."""
+    code = _code(max(numbers, default=0) + 1)
+    put_number(out, len(numbers))
+    out += code.encode() + array(code, numbers).tobytes()
+
+
 def put_rows(out: bytearray, rows: Sequence[Row]) -> None:
     put_number(out, len(rows))
     if not rows:
@@ -156,6 +163,12 @@ class Reader:
             case b"l":
                 return tuple(self.value() for _ in range(self.number()))
         raise ValueError(f"no value starts with {kind!r}")
+
+    def numbers(self) -> array[int]:
+        count = self.number()
+        found = array(self.take(1).decode())
+        found.frombytes(self.take(count * found.itemsize))
+        return found
 
     def rows(self) -> list[Row]:
         count = self.number()

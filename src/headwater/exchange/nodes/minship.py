@@ -21,7 +21,7 @@ Where this departs from Algorithm 3:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeAlias
 
@@ -60,11 +60,10 @@ class MinShip(Generic[Annotation]):
         self._batch = shipping.batch
         self._due: dict[Row, None] = {}
 
-    def __contains__(self, row: object) -> bool:
-        """Whether a derivation of the row is known here that holds."""
-        if self.selection is not None:
-            return row in self.selection.store.table.rows
-        return row in self.sent or row in self.kept
+    @property
+    def known(self) -> Mapping[Row, Annotation]:
+        """The rows of which a derivation holds that was sent, or need not be because better rows were."""
+        return self.sent if self.selection is None else self.selection.store.table.rows
 
     def offer(self, row: Row, provenance: Annotation) -> list[tuple[Row, Annotation]]:
         """A derivation came; what is to be sent now."""
