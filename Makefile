@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test lint bench soak clean
+.PHONY: run test lint bench experiments soak clean
 .DELETE_ON_ERROR:
 
 # What Headwater does, on a small network: routes from Lisbon, what changes as cables fail, why one route is there.
@@ -27,6 +27,9 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py --plots benchmarks
+
+experiments: $(VENV)/.bench
+	$(BIN)/python benchmarks/regions.py
 
 soak: $(VENV)/.test
 	$(BIN)/pytest -n auto -m "" --hypothesis-profile=soak

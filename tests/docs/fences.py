@@ -27,7 +27,10 @@ from typer.testing import CliRunner
 from headwater.cli.main import app
 
 ROOT = Path(__file__).parents[2]
-PAGES = tuple(ROOT / name for name in ("README.md", "docs/tutorial.md", "docs/operations.md", "docs/how-it-works.md"))
+PAGES = tuple(
+    ROOT / name
+    for name in ("README.md", "docs/tutorial.md", "docs/operations.md", "docs/how-it-works.md", "docs/networks.md")
+)
 FENCE = re.compile(r"^```([\w-]+)(?: +(\S+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 BESIDE = re.compile(r"\n\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 

@@ -138,6 +138,14 @@ def test_a_spent_budget_is_told_and_the_network_says_so_from_then_on() -> None:
         made.apply(insert={"link": []})
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_recursion_without_end_is_stopped_even_within_one_node(strategy: str) -> None:
+    endless = hw.compile("relation p(x: int). p2(X) :- p(X). p2(Y) :- p2(X), Y = X + 1.")
+    made = Network(endless, 1, strategy, budget=Budget(rows=5_000))
+    with pytest.raises(GuardError, match="never end"):
+        made.apply(insert={"p": [(0,)]})
+
+
 def test_a_number_that_is_too_large_is_an_error() -> None:
     program = hw.compile("relation p(x: int). q(Y) :- p(X), Y = X + 1.")
     for strategy in STRATEGIES:

@@ -224,6 +224,7 @@ class Annotated(Node):
         """Follow what is new. A death may be felt in stages to come; what passes there goes on by their rules."""
         queue, stage_of = self._queue, self.layout.stages.of
         while queue:
+            self.followed()
             key = queue.popleft()
             table, row = key
             provenance = self._news.pop(key)

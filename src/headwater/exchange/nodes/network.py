@@ -52,6 +52,7 @@ class Budget:
     seconds: float | None = None
     bytes: int | None = None
     messages: int | None = 1_000_000
+    rows: int | None = 50_000_000  # that are followed through rules: a recursion without end is found here
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class Outcome:
 class _Count:
     traffic: Traffic = field(default_factory=Traffic)
     started: float = 0.0
+    followed: int = 0
     before: Traffic = field(default_factory=Traffic)
 
 
@@ -98,6 +100,8 @@ class Network:
         self.algebra: Algebra[Any] | None = _algebra(strategy)
         make = _maker(strategy, self.algebra, shipping or Lazy(), self.numbers)
         self.nodes: list[Node] = [make(number, self.layout, self._places) for number in range(nodes)]
+        for node in self.nodes:
+            node.watch(self._check_budget)
         self._transact(self._scan.first(), first=True)
 
     @property
@@ -135,7 +139,7 @@ class Network:
         if self._broken:
             raise StateError("a transaction of this network failed half-way; start another network")
         self._broken = True
-        self._count.before, self._count.started = self.traffic.copy(), time.process_time()
+        self._count = _Count(self.traffic, time.process_time(), 0, self.traffic.copy())
         for node, change in zip(self.nodes, changes, strict=True):
             node.open(change)
         for stage in range(self.layout.stages.count):
@@ -182,8 +186,11 @@ class Network:
             self.traffic.provenance += sum(len(batch.provenance) for batch in batches)
             self._links.send(Delivery(node.number, receiver, content))
 
-    def _check_budget(self) -> None:
+    def _check_budget(self, followed: int = 0) -> None:
+        self._count.followed += followed
         used, budget = self.traffic.since(self._count.before), self._budget
+        if budget.rows is not None and self._count.followed > budget.rows:
+            raise GuardError(f"the transaction followed more than {budget.rows:,} rows; does a recursion never end?")
         if budget.messages is not None and used.messages > budget.messages:
             raise GuardError(f"the transaction sent more than {budget.messages:,} messages")
         if budget.bytes is not None and used.bytes > budget.bytes:

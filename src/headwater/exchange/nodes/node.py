@@ -45,6 +45,8 @@ class Node(ABC):
         self.tables: dict[str, HashTable[Any]] = {name: HashTable() for name in names}
         self.shipments = {one.outbox: (at, one) for at, one in enumerate(layout.plan.shipments)}
         self.stage = 0
+        self._followed = 0
+        self._check: Callable[[int], None] = lambda _: None
         self.changes: dict[str, Change] = {}  # of the inputs, in this transaction
         self._aggregators = [Aggregator(one, layout.tables) for one in layout.plan.aggregations]
         self._watched = {*layout.outputs, *layout.stages.upper, *(bag for one in self._aggregators for bag in one.bags)}
@@ -55,6 +57,17 @@ class Node(ABC):
         for rule in layout.plan.rules:
             if not layout.tables[rule.table].base:
                 self._add_routes(rule)
+
+    def watch(self, check: Callable[[int], None]) -> None:
+        """Have somebody told, now and then, how many rows were followed; it may stop the work by an exception."""
+        self._check = check
+
+    def followed(self) -> None:
+        """One more row was followed."""
+        self._followed += 1
+        if self._followed == 1000:
+            self._followed = 0
+            self._check(1000)
 
     def _add_routes(self, rule: FlatRule) -> None:
         stage = self.layout.stages.of[rule.table]

@@ -200,6 +200,7 @@ class TwoPhase(Node):
     def _work(self) -> None:
         routes = self.routes.arrive
         while self._queue:
+            self.followed()
             table, row = self._queue.popleft()
             if table in self.shipments:
                 self._send(table, row)
