@@ -406,3 +406,17 @@ def test_nulls_from_file_to_file() -> None:
     ]
     told = CliRunner().invoke(app, ["why", *given, "v(null, 1, false)"])
     assert told.stdout.startswith("v(null, 1, false)")
+
+
+def test_time_comes_from_the_rows_and_moves_on() -> None:
+    write("hits.dl", "stream hit(t: int, p: string) ttl 10.\nhits(P) :- hit(_, P).\nquery hits(P).\n")
+    write("hits.csv", "t,p\n1,a\n5,b\n")
+    write("more.jsonl", '{"_change_type": "insert", "t": 12, "p": "c"}\n')
+    first = run("hits.dl", "--input", "hit=hits.csv", "--format", "csv")
+    assert first.stdout.split() == ["p", "a", "b"]
+    later = run("hits.dl", "--input", "hit=hits.csv", "--changes", "hit=more.jsonl", "--format", "csv")
+    assert later.stdout.split() == ["p", "b", "c"]
+    last = run("hits.dl", "--input", "hit=hits.csv", "--until", "15", "--show", "changes")
+    assert "until 15" in last.stdout
+    wrong = run("hits.dl", "--input", "hit=hits.csv", "--until", "noon")
+    assert (wrong.exit_code, "HW803" in wrong.stderr) == (1, True)

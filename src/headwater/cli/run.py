@@ -43,6 +43,15 @@ def run(
     ] = None,
     rows: Annotated[int, typer.Option("--rows", min=0, metavar="N", help="Most rows of a table (0: all).")] = 20,
     batch: options.Batch = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="TIME",
+            help="At the end, move time on to here: what has ended expires.",
+            show_default=False,
+        ),
+    ] = None,
     no_header: options.NoHeader = False,
     strict: options.Strict = False,
     guard: options.GuardOption = None,
@@ -59,9 +68,11 @@ def run(
         headwater run paths.dl --input link=links.csv
 
         headwater run paths.dl -i link=links.csv --changes link=changes.jsonl --output out --format parquet
+
+        headwater run rides.dl -i ride=rides.csv --until "2026-01-01 12:00"
     """
     from headwater.cli.running import Running
 
     Running(output, form, show, rows, quiet=quiet).run(
-        file, inputs, changes, queries, batch, header=not no_header, strict=strict, guard=guard
+        file, inputs, changes, queries, batch, until, header=not no_header, strict=strict, guard=guard
     )

@@ -51,6 +51,7 @@ class Running:
         changes: list[str] | None,
         queries: list[str] | None,
         batch: int | None,
+        until: str | None,
         *,
         header: bool,
         strict: bool,
@@ -80,6 +81,9 @@ class Running:
                     for transaction in session.feed(batch):
                         done.append(transaction)
                         self._keep(transaction)
+                    if until is not None:
+                        done.append(session.until(until))
+                        self._keep(done[-1])
                 except KeyboardInterrupt:
                     status = INTERRUPTED
                     typer.echo("interrupted: the views are those of the last finished transaction", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +16,12 @@ from headwater.cli.report import counted, show, show_error
 from headwater.cli.shown import shown
 from headwater.cli.source import Data, load_program, parse_given, read_files
 from headwater.core.errors import ProgramError
+from headwater.core.types import Type
 from headwater.database import Changes, Database
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.files.feed import net
 from headwater.files.rows import BadRow, FileRows
+from headwater.program.clock import clock_type
 from headwater.provenance.room import NODES
 
 _SHOWN_BAD = 5
@@ -115,6 +118,11 @@ class Session:
                 self._progress.step(f"applying {title}")
                 yield Transaction(title, self._apply(rows.slice(first, last)))
 
+    def until(self, moment: str) -> Transaction:
+        """Move the clock to a moment, so that what has ended by then expires."""
+        self._progress.step(f"advancing to {moment}")
+        return Transaction(f"until {moment}", self.database.advance(_moment(moment, clock_type(self.program.checked))))
+
     def _apply(self, rows: FileRows) -> Changes:
         assert rows.inserts is not None, "a change file says which way each row goes"
         relation = self.program.checked.relation(rows.relation)
@@ -152,6 +160,14 @@ def _title(rows: FileRows, first: int, last: int) -> str:
         return f"{rows.file}:{rows.lines[first]}: {word} {rows.relation}({', '.join(map(shown, row))})"
     part = "" if last - first == rows.size else f" ({first + 1:,} to {last:,} of {rows.size:,})"
     return f"{rows.file}: {counted(last - first, 'change')}{part}"
+
+
+def _moment(text: str, clock: Type | None) -> Any:
+    """A moment as it is typed: a number, or a date and time."""
+    try:
+        return int(text) if clock is Type.INT else dt.datetime.fromisoformat(text)
+    except ValueError:
+        return text  # the database says what it wants
 
 
 def _guard(bound: int | None) -> Guard | int | None:

@@ -46,3 +46,36 @@ def keep_frontier(order, group, value, identity, time, lease, limit, keep):
             keep[row] = known < limit or lease[row] > ends[limit - 1]
         else:
             keep[row] = False
+
+
+@njit(cache=True, nogil=True)
+def not_needless(
+    values, leases, cells, begin, order, heads, chain, stamp, data, value_column, lease_column, largest, keep
+):
+    """Which rows offered are not needless beside the rows of their groups that are alive: `keep` tells.
+
+    For tables that keep one value per group: a row is needless if one that is no worse ends no earlier.
+    """
+    is_sorted = begin.size > 0
+    for at in range(cells.size):
+        keep[at] = True
+        cell = cells[at]
+        if cell < 0:
+            continue
+        place = np.int64(begin[cell]) if is_sorted else np.int64(0)
+        last = np.int64(begin[cell + 1]) if is_sorted else np.int64(0)
+        row = ~heads[cell]
+        while True:
+            if row >= 0:
+                one = row
+                row = chain[row]
+            elif place < last:
+                one = order[place]
+                place += 1
+            else:
+                break
+            if stamp[one] > 0 and data[one, lease_column] >= leases[at]:
+                value = data[one, value_column]
+                if value >= values[at] if largest else value <= values[at]:
+                    keep[at] = False
+                    break

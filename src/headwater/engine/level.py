@@ -27,12 +27,13 @@ from headwater.engine.guard import Guard, Watch
 from headwater.engine.index import Index, Rows
 from headwater.engine.journal import Journal
 from headwater.engine.level_names import LevelNames
-from headwater.engine.selection import best_part, is_single, rows_with, select
+from headwater.engine.selection import best_part, is_ranked, is_single, rows_with, select
 from headwater.engine.states import BASE, EVER, GHOST, GONE, MARKED
 from headwater.engine.store import Store, Use, mark_descendants
 from headwater.engine.strand import Context, Done, Runner
 from headwater.engine.values import Codes
 from headwater.plan.model import FlatRule, Level, Plan
+from headwater.program.model import Keeps
 from headwater.program.strata import Mode
 
 Delta = dict[str, list[Rows]]
@@ -109,7 +110,7 @@ class LevelRunner:
             and not self._aggregators
             and not any(store.table.picks for store in self._stores.values())
         )
-        self._ranked = {name for name, store in self._stores.items() if level.recursive and is_single(store)}
+        self._ranked = {name for name, store in self._stores.items() if level.recursive and _goes_by_rank(store)}
 
     def _prepare(self, rule: FlatRule) -> None:
         for table, strand in zip(rule.atoms, rule.arrive, strict=True):
@@ -541,6 +542,11 @@ class LevelRun:
             self.bury(marked)
             if self._watch is not None:
                 self._watch.round()
+
+
+def _goes_by_rank(store: Store) -> bool:
+    """Whether better rows are to go first, because they spare much of what worse ones would derive."""
+    return is_single(store) or (store.table.keeps is Keeps.FRONTIER and is_ranked(store))
 
 
 def _by_store(parts: Iterable[tuple[Store, Rows]]) -> list[tuple[Store, Rows]]:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from headwater.engine import kernels
 from headwater.engine.expressions import distinct_rows
 from headwater.engine.frontier import best_first, kept_versions
+from headwater.engine.frontier_kernels import not_needless
 from headwater.engine.index import Index, Rows
 from headwater.engine.journal import Journal
 from headwater.engine.states import EVER, GHOST, GONE
@@ -24,6 +25,7 @@ from headwater.plan.model import Best, Pick
 from headwater.program.model import Keeps
 
 _FIRST = 32  # one new row in so many goes first
+_FEW = 256  # so few rows are sorted at once
 
 
 def rows_with(index: Index, keys: Codes, store: Store, stamps: Rows | None = None) -> tuple[Rows, Rows]:
@@ -68,6 +70,9 @@ def select(
     """Offer rows to a table with picks; the rows that came alive, and those that lost their place."""
     if is_single(store):
         return _select_single(store, candidates, proofs, rule, tick, journal)
+    if store.table.keeps is Keeps.FRONTIER and candidates.shape[0] > _FEW:
+        useful = _useful(store, candidates)
+        candidates, proofs = candidates[useful], proofs[useful]
     rivals = _in_groups(store, candidates)
     everyone = np.concatenate([candidates, store.data[rivals].astype(np.int64)])
     kept = np.zeros(everyone.shape[0], dtype=np.bool_)
@@ -83,6 +88,30 @@ def select(
     if lost.size:
         store.set_state(lost, GHOST, journal)
     return came, lost
+
+
+def _useful(store: Store, candidates: Codes) -> npt.NDArray[np.bool_]:
+    """Rows that the rows alive do not make needless at first sight; the others need not be sorted."""
+    keep = np.ones(candidates.shape[0], dtype=np.bool_)
+    table = store.table
+    if is_ranked(store) and table.time is None and len(table.picks[0].group) == store.width - 2:
+        (pick,) = table.picks
+        index = store.index(pick.group)
+        cells = index.cells(np.ascontiguousarray(candidates[:, list(pick.group)]), store.data)
+        not_needless(
+            candidates[:, pick.value], candidates[:, table.lease], cells, *index.lists, store.stamp, store.data,
+            pick.value, table.lease, pick.best is Best.MAX, keep,
+        )  # fmt: skip
+    return keep
+
+
+def is_ranked(store: Store) -> bool:
+    """Whether the rows of a table are best handled in the order of their values: there is one pick, of numbers."""
+    if len(store.table.picks) != 1:
+        return False
+    (pick,) = store.table.picks
+    numbers = store.table.types[pick.value] not in SYMBOLIC and pick.value not in store.table.nullable
+    return pick.limit == 1 and numbers
 
 
 def best_part(store: Store, rows: Rows) -> tuple[Rows, Rows]:
