@@ -27,9 +27,9 @@ from typer.testing import CliRunner
 from headwater.cli.main import app
 
 ROOT = Path(__file__).parents[2]
-PAGES = tuple(
-    ROOT / name
-    for name in ("README.md", "docs/tutorial.md", "docs/operations.md", "docs/how-it-works.md", "docs/networks.md")
+PAGES = (
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("tutorial", "operations", "how-it-works", "provenance", "networks")),
 )
 FENCE = re.compile(r"^```([\w-]+)(?: +(\S+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 BESIDE = re.compile(r"\n\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
