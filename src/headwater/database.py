@@ -253,6 +253,11 @@ class Database:
         whole = ordered(arrow_table(everything, _names(everything), codes, self._symbols), query)
         return whole.select(range(len(table.written)))
 
+    def is_ordered(self, relation: str) -> bool:
+        """Whether `table` gives the rows in an order that the program asks for."""
+        query = self._ordering(relation)
+        return query is not None and bool(query.order)
+
     def count(self, relation: str) -> int:
         """How many rows there are, each as often as it is there."""
         found = int(self._visible(relation).shape[0])

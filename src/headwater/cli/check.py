@@ -11,7 +11,8 @@ import typer
 
 from headwater.cli.report import as_json, counted, exit_status, show
 from headwater.core.errors import ProgramError
-from headwater.language.reading import read_program
+from headwater.language.reading import read_program, read_source
+from headwater.language.sql.recognise import is_sql
 from headwater.program.check import check as check_tree
 from headwater.program.model import Program
 from headwater.program.strata import strata
@@ -35,6 +36,9 @@ class _Outcome:
 def check(
     files: Annotated[list[str], typer.Argument(metavar="FILE", help="Programs to check.", show_default=False)],
     output: Annotated[Format, typer.Option("--format", help="Text for people, JSON for editors.")] = Format.TEXT,
+    spark: Annotated[
+        bool, typer.Option("--spark", help="Tell what Spark's own WITH RECURSIVE would do with an SQL file.")
+    ] = False,
 ) -> None:
     """Parse programs and check names, types, safety, strata, network rules and termination.
 
@@ -45,6 +49,8 @@ def check(
         headwater check paths.dl
 
         headwater check --format json examples/*.dl
+
+        headwater check --spark query.sql
     """
     outcomes = [_outcome(file) for file in files]
     if output is Format.JSON:
@@ -52,6 +58,8 @@ def check(
     else:
         for outcome in outcomes:
             _print(outcome)
+            if spark:
+                _print_diagnosis(outcome.file)
     raise typer.Exit(max(outcome.status for outcome in outcomes))
 
 
@@ -60,6 +68,23 @@ def _outcome(file: str) -> _Outcome:
         return _Outcome(file, check_tree(read_program(file)))
     except ProgramError as error:
         return _Outcome(file, error)
+
+
+def _print_diagnosis(file: str) -> None:
+    from headwater.language.sql.doctor import diagnose
+
+    source = read_source(file)
+    try:
+        findings = diagnose(source) if is_sql(source.text) or file.lower().endswith(".sql") else None
+    except ProgramError:
+        return  # its mistakes have been told
+    if findings is None:
+        typer.echo(f"{file}: Spark reads SQL only")
+        return
+    for finding in findings:
+        typer.echo(finding)
+    if not findings:
+        typer.echo(f"{file}: Spark: nothing in it is recursive, it runs there as it is")
 
 
 def _print(outcome: _Outcome) -> None:

@@ -135,7 +135,7 @@ class Running:
                 console.print()
         if self._show is not Show.CHANGES:
             for name in session.program.outputs:
-                show_view(console, name, session.database.table(name), self._most)
+                show_view(console, name, _rows(session, name), self._most)
 
     def _print_transaction(self, transaction: Transaction) -> None:
         console = terminal()
@@ -155,7 +155,7 @@ class Running:
             if self._show is not Show.VIEWS:
                 pieces += [({CHANGE_TYPE: kind}, table) for kind, table in self._feeds[name]]
             if self._show is not Show.CHANGES:
-                pieces.append(({}, in_order(session.database.table(name))))
+                pieces.append(({}, _rows(session, name)))
             if self._form is Format.CSV:
                 out.write(_csv(pieces, name))
             else:
@@ -168,7 +168,7 @@ class Running:
     def _write(self, folder: Path, session: Session) -> None:
         written = []
         for name in session.program.outputs:
-            table = in_order(session.database.table(name))
+            table = _rows(session, name)
             path = write_table(folder, name, table, _FILE_KINDS[self._form])
             written.append(f"{path}: {counted(table.num_rows, 'row')}")
             if session.data.changes:
@@ -192,3 +192,9 @@ def _csv(pieces: list[tuple[dict[str, str], pa.Table]], name: str) -> bytes:
         text = csv_bytes(table.add_column(0, CHANGE_TYPE, kind), name)
         parts.append(text if not parts else text.partition(b"\n")[2])
     return b"".join(parts)
+
+
+def _rows(session: Session, name: str) -> pa.Table:
+    """A view as its query orders it, else in an order that is always the same."""
+    table = session.database.table(name)
+    return table if session.database.is_ordered(name) else in_order(table)

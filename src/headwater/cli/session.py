@@ -101,7 +101,7 @@ class Session:
     def _tell_types(self, rows: FileRows) -> None:
         relation = self.program.checked.relation(rows.relation)
         if not relation.declared and rows.size:
-            columns = zip(relation.columns, rows.types, strict=True)
+            columns = zip(relation.visible, rows.types, strict=True)
             listed = ", ".join(f"{column.name}: {kind.value if kind else 'string'}" for column, kind in columns)
             typer.echo(
                 f"note: {rows.file} was read as ({listed}); if that is wrong, declare `relation {rows.relation}(...)`",

@@ -97,10 +97,10 @@ def read_files(
     expected = {
         one.name: Expected(
             one.name,
-            tuple(column.name for column in one.columns),
-            tuple(column.type for column in one.columns),
+            tuple(column.name for column in one.visible),
+            tuple(column.type for column in one.visible),
             one.named,
-            frozenset(at for at, column in enumerate(one.columns) if column.nullable),
+            frozenset(at for at, column in enumerate(one.visible) if column.nullable),
         )
         for one in program.checked.relations
     }

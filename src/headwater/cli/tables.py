@@ -16,7 +16,7 @@ from rich.text import Text
 from headwater.cli.report import counted
 from headwater.cli.shown import shown
 from headwater.database import RelationChange
-from headwater.files.write import in_order, with_a_column
+from headwater.files.write import with_a_column
 
 _NARROWEST = 6
 _STYLES = {"+": "green", "-": "red", "": ""}
@@ -29,12 +29,12 @@ def terminal() -> Console:
 
 
 def show_view(console: Console, name: str, rows: pa.Table, most: int) -> None:
-    """A view with its first rows; `most` is 0 for all."""
+    """A view with its first rows, in the order given; `most` is 0 for all."""
     console.print(Text.assemble((name, "bold"), f": {counted(rows.num_rows, 'row')}"))
     if not rows.num_rows:
         return
-    sorted_rows = with_a_column(in_order(rows), name)
-    cut = sorted_rows.slice(0, most) if most else sorted_rows
+    shown = with_a_column(rows, name)
+    cut = shown.slice(0, most) if most else shown
     lines = [_Line("", row) for row in zip(*(column.to_pylist() for column in cut.columns), strict=True)]
     console.print(_table(console, cut.schema, lines, header=True))
     _show_rest(console, rows.num_rows - cut.num_rows)

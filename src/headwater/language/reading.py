@@ -28,10 +28,15 @@ def read_sql(source: Source, tables: Mapping[str, Mapping[str, Type | None]] | N
 
 def read_program(path: str | PathLike[str], tables: Mapping[str, Mapping[str, Type | None]] | None = None) -> Tree:
     """The tree of a file: SQL if it is called `.sql` or begins like SQL, else Datalog with its includes."""
-    name = fspath(path)
-    found = read_file(name, None)
-    if isinstance(found, Diagnostic):
-        raise SyntaxProblem((found,))
-    if name.lower().endswith(".sql"):
+    found = read_source(path)
+    if found.name.lower().endswith(".sql"):
         return read_sql(found, tables)
     return read_text(found, tables)
+
+
+def read_source(path: str | PathLike[str]) -> Source:
+    """The text of a file; raises SyntaxProblem if it cannot be read."""
+    found = read_file(fspath(path), None)
+    if isinstance(found, Diagnostic):
+        raise SyntaxProblem((found,))
+    return found

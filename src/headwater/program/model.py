@@ -91,6 +91,11 @@ class Relation:
     def arity(self) -> int:
         return len(self.columns)
 
+    @property
+    def visible(self) -> tuple[Column, ...]:
+        """The columns that a user sees and gives."""
+        return self.columns[: len(self.columns) - self.hidden]
+
 
 @dataclass(frozen=True, slots=True)
 class Program:

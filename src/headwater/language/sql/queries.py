@@ -68,27 +68,27 @@ class Queries:
         scope = self._with(query, scope, name)
         match query:
             case exp.Subquery():
-                self._no_limit(query)
+                self.no_limit(query)
                 return self.relation(query.this, scope, name, outer=outer, distinct=distinct, order=order)
             case exp.Select():
                 if not outermost:
-                    self._no_limit(query)
+                    self.no_limit(query)
                 body = Body(self.context, scope, name, outer)
                 return self.selects.relation(query, body, name, distinct=distinct, order=order)
             case exp.Values():
                 return self._values(query, name, distinct=distinct)
             case exp.Union():
                 if not outermost:
-                    self._no_limit(query)
+                    self.no_limit(query)
                 return self._union(query, scope, name, distinct=distinct)
             case exp.Except() | exp.Intersect():
                 if not outermost:
-                    self._no_limit(query)
+                    self.no_limit(query)
                 return self._compared(query, scope, name)
             case _:
                 self.text.refuse("HW117", f"`{self.text.written(query)}` is no query that is translated", query)
 
-    def _no_limit(self, query: exp.Expr) -> None:
+    def no_limit(self, query: exp.Expr) -> None:
         for part in ("limit", "offset"):
             if query.args.get(part) is not None:
                 self.text.refuse(
@@ -147,7 +147,7 @@ class Queries:
 
     def _union(self, query: exp.Union, scope: Scope, name: str, *, distinct: bool) -> Table:
         everything = distinct or bool(query.args.get("distinct"))
-        parts = _parts(query, everything)
+        parts = union_parts(query, everything)
         tables = []
         for number, part in enumerate(parts):
             inner = self.context.relation(f"{name}'part{number + 1}")
@@ -209,7 +209,7 @@ class Queries:
             return self._closed_rows(query, body, values=values)
         assert isinstance(query, exp.Select)
         inner = Body(self.context, body.scope, body.owner, body, body.names)
-        self.selects._read(query, inner)
+        self.selects.read(query, inner)
         found: list[Value] = []
         if values:
             reader = Values(inner, self.scalar)
@@ -314,7 +314,7 @@ class Queries:
     def _borrowing_scalar(self, query: exp.Select, body: Body, variable: Variable) -> Value:
         """One value per borrowed columns: what is equated becomes the key of a group, and no group is no row."""
         inner = Body(self.context, body.scope, body.owner, body, body.names)
-        self.selects._read(query, inner)
+        self.selects.read(query, inner)
         if query.args.get("having") is not None or len(inner.choices) != 1:
             self._refuse_borrowed(inner, query)
         (item,) = self.selects.items(query, inner)
@@ -327,7 +327,7 @@ class Queries:
         if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
             value, function = Value(Constant(1, Type.INT), Type.INT, False), "count"
         elif isinstance(node, exp.AggFunc):
-            value, aggregate = self.selects._aggregate(node, values)
+            value, aggregate = self.selects.aggregate(node, values)
             function = aggregate.function
         else:
             self._refuse_borrowed(inner, query)
@@ -349,7 +349,7 @@ class Queries:
         return Value(variable, Type.INT if function == "count" else value.type, function != "count")
 
 
-def _parts(query: exp.Expr, everything: bool) -> list[exp.Expr]:
+def union_parts(query: exp.Expr, everything: bool) -> list[exp.Expr]:
     """The parts of a chain of UNIONs, as far as brackets and ALL change nothing."""
     parts: list[exp.Expr] = []
     waiting = [query]

@@ -138,7 +138,7 @@ class Selects:
     # Reading a SELECT
 
     def _branch(self, select: exp.Select, body: Body, order: Sequence[exp.Expr]) -> Branch:
-        self._read(select, body)
+        self.read(select, body)
         items = self.items(select, body)
         if self.grouped(select):
             return self._groups(select, body, items, order)
@@ -147,7 +147,7 @@ class Selects:
         extra = [values.value(self._ordering(each, items)) for each in order]
         return Branch(items, found, body.goals, body.choices, body.identity(), self.text.span(select), extra)
 
-    def _read(self, select: exp.Select, body: Body) -> None:
+    def read(self, select: exp.Select, body: Body) -> None:
         """FROM and WHERE, into the body."""
         for part, value in select.args.items():
             if value not in (None, [], False, "") and part not in _PARTS:
@@ -304,7 +304,7 @@ class Selects:
 
     def _aggregated_into(self, select: exp.Select, body: Body, name: str) -> list[Value]:
         """GROUP BY in a part of a recursive view: its aggregates stand in the view's own head."""
-        self._read(select, body)
+        self.read(select, body)
         items = self.items(select, body)
         if select.args.get("having") is not None:
             self.text.refuse(
@@ -319,7 +319,7 @@ class Selects:
         head: list[Term | Aggregate] = []
         for item in items:
             if isinstance(item.node, exp.AggFunc) or _named_aggregate(item.node):
-                value, aggregate = self._aggregate(item.node, values)
+                value, aggregate = self.aggregate(item.node, values)
                 head.append(aggregate)
             else:
                 if not any(self._equals(item.node, key, body) for key in keys):
@@ -340,7 +340,7 @@ class Selects:
             return self._is_same(node, key, body)
         return node == key
 
-    def _aggregate(self, node: exp.Expr, values: Values) -> tuple[Value, Aggregate]:
+    def aggregate(self, node: exp.Expr, values: Values) -> tuple[Value, Aggregate]:
         span = self.text.span(node)
         function = AGGREGATES.get(type(node)) or str(node.this).lower()
         given = node.expressions if isinstance(node, exp.Anonymous) else [node.this]

@@ -14,7 +14,7 @@ from headwater.core.diagnostics import Diagnostic, Severity
 from headwater.core.types import Type
 from headwater.language.sql.body import Body
 from headwater.language.sql.context import Scope
-from headwater.language.sql.queries import Queries, _parts
+from headwater.language.sql.queries import Queries, union_parts
 from headwater.language.sql.statements import View
 from headwater.language.sql.tables import Column, Table
 from headwater.language.sql.text import Refused
@@ -39,7 +39,7 @@ class Views:
                 self.text.refuse("HW204", f"`{view.name}` is defined twice", view.span, hint="rename one of them")
             by_name[view.name.lower()] = view
         names = {key: self._relation(view.name, owner) for key, view in by_name.items()}
-        for group in _components(by_name):
+        for group in components(by_name):
             try:
                 self._group(group, by_name, names, scope, outermost=outermost)
             except Refused as refused:
@@ -57,22 +57,22 @@ class Views:
         self, group: list[str], views: dict[str, View], names: dict[str, str], scope: Scope, *, outermost: bool
     ) -> None:
         first = views[group[0]]
-        if first.recursive and (len(group) > 1 or group[0] in _mentioned(first)):
+        if first.recursive and (len(group) > 1 or group[0] in mentioned(first)):
             _Recursion(self, [views[key] for key in group], [names[key] for key in group], scope).run()
             return
-        if outermost and group[0] in _mentioned(first):
+        if outermost and group[0] in mentioned(first):
             self.text.refuse(
                 "HW233",
                 f"`{first.name}` reads itself",
                 first.span,
                 hint=f"write CREATE RECURSIVE VIEW {first.name} AS ..., or WITH RECURSIVE",
             )
-        inner = self._inside(first, scope, names[group[0]])
+        inner = self.inside(first, scope, names[group[0]])
         assert first.query.select is not None
         table = self.queries.relation(first.query.select, inner, names[group[0]])
         scope.views[group[0]] = self._headed(first, table)
 
-    def _inside(self, view: View, scope: Scope, owner: str) -> Scope:
+    def inside(self, view: View, scope: Scope, owner: str) -> Scope:
         return self.scope(view.query.views, scope, owner=owner) if view.query.views else scope
 
     def _headed(self, view: View, table: Table) -> Table:
@@ -171,17 +171,17 @@ class _Recursion:
             )
         body = Body(self.context, self._inside(view), f"{view.name}'columns")
         rules = len(self.context.rules)
-        self.queries.selects._read(first, body)
+        self.queries.selects.read(first, body)
         names = [item.name for item in self.queries.selects.items(first, body)]
         del self.context.rules[rules:]
         return names
 
     def _inside(self, view: View) -> Scope:
-        return self.views._inside(view, self.scope, view.name)
+        return self.views.inside(view, self.scope, view.name)
 
     def _branches(self, view: View) -> list[exp.Expr]:
         assert view.query.select is not None
-        return _parts(view.query.select, True)
+        return union_parts(view.query.select, True)
 
     def _is_recursive(self, node: exp.Expr) -> bool:
         return any(table.name.lower() in self.keys for table in node.find_all(exp.Table))
@@ -219,7 +219,7 @@ class _Recursion:
     ) -> list[Value]:
         name = table.relation
         if isinstance(branch, exp.Select) and self._is_pooled(branch, aggregates):
-            self.queries._no_limit(branch)
+            self.queries.no_limit(branch)
             body = Body(self.context, scope, name)
             found = self.queries.selects.into(branch, body, name, aggregates)
         else:
@@ -305,12 +305,12 @@ def _unions(node: exp.Expr) -> Iterator[exp.Union]:
         yield from _unions(node.expression)
 
 
-def _mentioned(view: View) -> set[str]:
+def mentioned(view: View) -> set[str]:
     """The names of tables that a view reads, its own WITH left out."""
     found: set[str] = set()
     hidden = {inner.name.lower() for inner in view.query.views}
     for inner in view.query.views:
-        found |= _mentioned(inner)
+        found |= mentioned(inner)
     if view.query.select is not None:
         found |= _tables(view.query.select)
     return found - hidden
@@ -329,7 +329,7 @@ def _tables(node: exp.Expr) -> set[str]:
     return found - shadowed
 
 
-def _components(views: dict[str, View]) -> list[list[str]]:
+def components(views: dict[str, View]) -> list[list[str]]:
     """Views that read each other in a circle together, and before those that read them.
 
     Without RECURSIVE a view sees the views before it only; any other name means what it means outside.
@@ -337,7 +337,7 @@ def _components(views: dict[str, View]) -> list[list[str]]:
     reads: dict[str, list[str]] = {}
     for key, view in views.items():
         seen = views if view.recursive else reads
-        reads[key] = [name for name in seen if name in _mentioned(view)]
+        reads[key] = [name for name in seen if name in mentioned(view)]
     order: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []

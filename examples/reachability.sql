@@ -1,0 +1,8 @@
+-- Which node reaches which: paper 000, query 1, as it prints it.
+with recursive reachable(src,dst) as
+( select src, dst
+from link
+union
+select link.src, reachable.dst
+from link, reachable
+where link.dst = reachable.src)

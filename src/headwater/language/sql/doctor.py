@@ -1,0 +1,194 @@
+"""What Spark's own WITH RECURSIVE (4.3) would do with an SQL text, beside what Headwater does.
+
+Spark rejects much (UNION, mutual recursion, aggregates, a subquery or an outer join over the recursion), answers a
+recursion that reads itself twice incompletely and says nothing, and runs into its limit of levels or rows where the
+data has a cycle. The doctor reads the text alone: whether the data has a cycle only the data can tell. Its claims are
+held against a real Spark in the tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from sqlglot import exp
+
+from headwater.core.errors import SyntaxProblem
+from headwater.core.source import Source, Span
+from headwater.language.sql.queries import union_parts
+from headwater.language.sql.statements import Query, Statement, View, read_statements
+from headwater.language.sql.text import Text
+from headwater.language.sql.views import components, mentioned
+from headwater.language.tree import Declaration, Kind
+
+
+class Verdict(Enum):
+    FINE = "fine"
+    LIMITED = "may hit the level limit"
+    INCOMPLETE = "silently incomplete"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What Spark does with one view or statement, why, and what we do."""
+
+    name: str
+    verdict: Verdict
+    error: str | None  # Spark's error condition, if it rejects it
+    why: str
+    ours: str
+    span: Span | None
+
+    def __str__(self) -> str:
+        error = f" ({self.error})" if self.error else ""
+        return f"{self.name}: Spark: {self.verdict.value}{error}: {self.why}\n  Headwater: {self.ours}"
+
+
+_ENDS = "computes the set of rows that follow, and stops when nothing new does"
+
+
+def diagnose(source: Source) -> list[Finding]:
+    """One finding for each statement or recursion that Spark treats in its own way; raises SyntaxProblem."""
+    text = Text(source)
+    statements, problems = read_statements(text)
+    if problems:
+        raise SyntaxProblem(tuple(problems))
+    found: list[Finding] = []
+    for statement in statements:
+        found += _statement(statement)
+    return found
+
+
+def _statement(statement: Statement) -> list[Finding]:
+    match statement:
+        case Declaration(kind=Kind.STREAM):
+            why = "Spark has no CREATE STREAM"
+            ours = "keeps the rows of the stream for as long as windows and ttl say"
+            return [Finding(statement.relation, Verdict.REJECTED, "PARSE_SYNTAX_ERROR", why, ours, statement.span)]
+        case Declaration():
+            return []
+        case View(recursive=True):
+            why = "Spark has no CREATE RECURSIVE VIEW"
+            finding = Finding(statement.name, Verdict.REJECTED, "PARSE_SYNTAX_ERROR", why, _ENDS, statement.span)
+            return [finding]
+        case View():
+            return _views(statement.query.views) + _window(statement.query, statement.name)
+        case Query():
+            return _views(statement.views) + _window(statement, "the query")
+
+
+def _window(query: Query, name: str) -> list[Finding]:
+    if query.window is None:
+        return []
+    why = "WINDOW(view, size) is no table function of Spark's"
+    ours = "shows what follows from the rows of the last moments, and forgets them as time goes on"
+    return [Finding(name, Verdict.REJECTED, "PARSE_SYNTAX_ERROR", why, ours, query.window.span)]
+
+
+def _views(views: tuple[View, ...]) -> list[Finding]:
+    by_name = {view.name.lower(): view for view in views}
+    found: list[Finding] = []
+    for group in components(by_name):
+        first = by_name[group[0]]
+        if first.recursive and (len(group) > 1 or group[0] in mentioned(first)):
+            found += [_view(by_name[key], set(group)) for key in group]
+    for view in views:
+        found += _views(view.query.views)
+    return found
+
+
+def _view(view: View, group: set[str]) -> Finding:
+    assert view.query.select is not None
+    unions = _own_unions(view.query.select)
+    parts = union_parts(view.query.select, True)
+    steps = [part for part in parts if _reads(part, group)]
+
+    def rejected(error: str, why: str, ours: str = _ENDS) -> Finding:
+        return Finding(view.name, Verdict.REJECTED, error, why, ours, view.span)
+
+    if any(column.aggregate for column in view.columns or ()):
+        return rejected("PARSE_SYNTAX_ERROR", "Spark knows no aggregate in the head of a view", _BEST)
+    if len(group) > 1:
+        return rejected("INVALID_RECURSIVE_REFERENCE.PLACE", "views that read each other in a circle", _ENDS)
+    if any(union.args.get("distinct") for union in unions):
+        return rejected("UNION_NOT_SUPPORTED_IN_RECURSIVE_CTE", "a recursion with UNION; Spark knows UNION ALL only")
+    if len(steps) == len(parts) or not unions:
+        return rejected("INVALID_RECURSIVE_CTE", "a recursion needs a part that does not read itself, and UNION ALL")
+    if _reads(parts[0], group):
+        return rejected("INVALID_RECURSIVE_CTE", "the first part must not read the view itself")
+    for step in steps:
+        place = _bad_place(step, group)
+        if place is not None:
+            return rejected("INVALID_RECURSIVE_REFERENCE.PLACE", f"the view is read {place}")
+    if any(_count(step, group) > 1 for step in steps):
+        why = "a part reads the view twice; Spark joins only the rows of the last round with each other"
+        return Finding(view.name, Verdict.INCOMPLETE, None, why, f"{_ENDS}: none is missing", view.span)
+    if all(_counts_up(step) for step in steps):
+        why = "a condition bounds the recursion, but 100 levels and a million rows are the limit unless raised"
+        return Finding(view.name, Verdict.FINE, None, why, _ENDS, view.span)
+    why = "on data with a cycle, or deeper than 100 levels, the query fails with RECURSION_LEVEL_LIMIT_EXCEEDED"
+    return Finding(view.name, Verdict.LIMITED, None, why, f"{_ENDS}, cycles or not", view.span)
+
+
+_BEST = "keeps only the best row of each group while the recursion goes on"
+
+
+def _own_unions(node: exp.Expr) -> list[exp.Expr]:
+    while isinstance(node, exp.Subquery):
+        node = node.this
+    if isinstance(node, exp.SetOperation):
+        return [node, *_own_unions(node.this), *_own_unions(node.expression)]
+    return []
+
+
+def _reads(node: exp.Expr, group: set[str]) -> bool:
+    return _count(node, group) > 0
+
+
+def _count(node: exp.Expr, group: set[str]) -> int:
+    return sum(1 for table in node.find_all(exp.Table) if table.name.lower() in group)
+
+
+def _bad_place(step: exp.Expr, group: set[str]) -> str | None:
+    """Where a part reads its own view in a way that Spark refuses."""
+    for node in step.walk():
+        match node:
+            case exp.Exists() | exp.In() if _reads(node, group):
+                return "inside a subquery of a condition"
+            case exp.Except() | exp.Intersect() if _reads(node, group):
+                return "inside EXCEPT or INTERSECT"
+            case exp.Select() if node.args.get("group") and _reads(node, group):
+                return "under GROUP BY"
+            case exp.Select() if any(each.find(exp.AggFunc) for each in node.expressions) and _reads(node, group):
+                return "under an aggregate"
+            case exp.Select() if node.args.get("distinct") and _reads(node, group):
+                return "under DISTINCT"
+            case exp.Join() if (node.side or "").upper() in ("LEFT", "FULL") and _reads(node.this, group):
+                return "on the side of an outer join that may be missing"
+            case exp.Join() if (node.side or "").upper() in ("RIGHT", "FULL"):
+                parent = node.parent
+                others = parent.args.get("from_") if parent is not None else None
+                if others is not None and _reads(others, group):
+                    return "on the side of an outer join that may be missing"
+            case _:
+                pass
+    return None
+
+
+def _counts_up(step: exp.Expr) -> bool:
+    """Whether a condition bounds a number that the part makes larger or smaller."""
+    where = step.args.get("where")
+    if where is None:
+        return False
+    moving = {
+        column.name.lower()
+        for item in step.expressions
+        for sum_ in item.find_all(exp.Add, exp.Sub)
+        for column in sum_.find_all(exp.Column)
+    }
+    return any(
+        column.name.lower() in moving
+        for comparison in where.find_all(exp.LT, exp.LTE, exp.GT, exp.GTE)
+        for column in comparison.find_all(exp.Column)
+    )
