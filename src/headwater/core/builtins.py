@@ -245,7 +245,7 @@ _ALL = (
     Function("to_string", (None,), _STRING, _to_string, doc="as text"),
     _still("upper", (_STRING,), _STRING, str.upper, "in capitals"),
     _still("lower", (_STRING,), _STRING, str.lower, "in small letters"),
-    _still("trim", (_STRING,), _STRING, str.strip, "without blanks at either end"),
+    _still("trim", (_STRING,), _STRING, lambda text: text.strip(" "), "without spaces at either end"),
     _still(
         "substr", (_STRING, _INT, _INT), _STRING, _substr, "from a position (from 0), so many characters", also=(2,)
     ),

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -26,6 +27,8 @@ _INT, _FLOAT, _STRING, _BOOL, _LIST, _TIME = (
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400_000_000
+_MOST_DIGITS = 400  # more than any float has, before or behind the point
+_EXACT = Context(prec=2 * _MOST_DIGITS + 50)
 
 
 def _or_null(body: Callable[..., Any]) -> Callable[..., Any]:
@@ -83,11 +86,13 @@ def _remainder(left: float, right: float) -> float:
 
 
 def _round_half_up(value: float, digits: int = 0) -> float:
-    if isinstance(value, int) and digits >= 0:
+    """Of the number as it is written, as Spark does it: 2.675 is a half, though its double lies below."""
+    if digits > _MOST_DIGITS or (isinstance(value, int) and digits >= 0) or not math.isfinite(value):
         return value
-    scale = 10.0**digits
-    found = math.floor(abs(value) * scale + 0.5) / scale
-    return math.copysign(found, value)
+    if digits < -_MOST_DIGITS:
+        return type(value)(0)
+    found = Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _EXACT)
+    return type(value)(found)
 
 
 def _sign(value: float) -> float:
@@ -156,6 +161,10 @@ def _joined(separator: str, *parts: Any) -> str:
 
 def _ws(separator: str | None, *parts: Any) -> str | None:
     return None if separator is None else _joined(separator, *(part for part in parts if part is not None))
+
+
+def _capitals(text: str) -> str:
+    return " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
 
 
 def _item(items: tuple[Any, ...], place: int) -> Any:
@@ -290,11 +299,11 @@ SQL_FUNCTIONS = (
         also=(2,),
         grows=True,
     ),
-    _plain("ltrim", _SINGLE, _STRING, str.lstrip, "without blanks at its start"),
-    _plain("rtrim", _SINGLE, _STRING, str.rstrip, "without blanks at its end"),
+    _plain("ltrim", _SINGLE, _STRING, lambda text: text.lstrip(" "), "without spaces at its start"),
+    _plain("rtrim", _SINGLE, _STRING, lambda text: text.rstrip(" "), "without spaces at its end"),
     _plain("repeat", (_STRING, _INT), _STRING, lambda text, count: text * max(0, count), "so many times", grows=True),
     _plain("position", _PAIR, _INT, lambda text, part: text.find(part) + 1, "where a part begins, from 1; 0: nowhere"),
-    _plain("initcap", _SINGLE, _STRING, str.title, "every word with a capital"),
+    _plain("initcap", _SINGLE, _STRING, _capitals, "every word with a capital"),
     Function(
         "concat_ws",
         (_STRING, None),

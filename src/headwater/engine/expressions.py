@@ -212,8 +212,10 @@ class Expressions:
     def _call(self, function: Function, args: list[Value], batch: Batch) -> Value:
         kinds = tuple(arg.type for arg in args)
         result = function.result_type(kinds) or Type.STRING
+        # Where the result is an int, ints stay ints: as floats, large ones would lose digits.
         wanted = [
-            self.cast(arg, Type.FLOAT) if function.parameter(at) is Type.FLOAT else arg for at, arg in enumerate(args)
+            self.cast(arg, Type.FLOAT) if function.parameter(at) is Type.FLOAT and result is not Type.INT else arg
+            for at, arg in enumerate(args)
         ]
         native = NATIVE.get(function.name)
         if native is not None:
