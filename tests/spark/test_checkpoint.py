@@ -252,6 +252,15 @@ def test_manifests_come_back_as_they_were(tmp_path: Path) -> None:
     assert manifest.recipe.scheme() == query.scheme
 
 
+def test_every_task_is_an_attempt_of_its_own(tmp_path: Path) -> None:
+    query = Query(tmp_path)
+    made = query.driver.assignment(query.recipe, query.scheme, 0)
+    text = pickle.dumps(made)
+    tasks = [pickle.loads(text) for _ in range(3)]
+    assert len({made.attempt, *(task.attempt for task in tasks)}) == 4
+    assert all((task.scheme, task.parts, task.batch) == (made.scheme, made.parts, made.batch) for task in tasks)
+
+
 def test_a_shelf_keeps_no_more_than_it_may(tmp_path: Path) -> None:
     query = Query(tmp_path)
     query.shelf = Shelf(limit=0)

@@ -45,11 +45,15 @@ class Assignment:
     committed: int | None  # the batch that it is of; None: nothing is committed yet
     batch: int  # the batch to run
     guard: Guard = DEFAULT_GUARD
-    attempt: str = field(default_factory=lambda: secrets.token_hex(4))
+    attempt: str = field(default_factory=lambda: secrets.token_hex(4), compare=False)
 
     @property
     def shards(self) -> int:
         return len(self.parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Every task that unpickles it is an attempt of its own: what it writes collides with nobody's files."""
+        return type(self), (self.folder, self.scheme, self.parts, self.committed, self.batch, self.guard)
 
 
 class Checkpoint:
