@@ -59,6 +59,10 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+_EXTREMES = {"smaller": np.minimum, "smallest": np.minimum, "larger": np.maximum, "largest": np.maximum}
+_WHOLE = frozenset({Type.INT, Type.TIMESTAMP, Type.DURATION})  # codes that are the values themselves
+
+
 class Expressions:
     """Evaluates the terms of one rule: knows its variables' types and the symbols.
 
@@ -248,6 +252,12 @@ class Expressions:
     def _plain_call(self, function: Function, args: list[Value], result: Type, size: int) -> Value:
         if function.arrays is not None:
             return self._arrow_call(function, args, result, size)
+        extreme = _EXTREMES.get(function.name)
+        if extreme is not None and result in _WHOLE and all(arg.type is result for arg in args):
+            ok: Mask | None = None
+            for arg in args:
+                ok = both(ok, arg.ok)
+            return Value(extreme.reduce([arg.codes.astype(np.int64) for arg in args]), result, ok)
         assert function.scalar is not None
         return self._rowwise(function.name, result, function.scalar, args, size)
 

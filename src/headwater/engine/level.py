@@ -75,7 +75,7 @@ class Transaction:
         if went.size:
             self.went[store.name] = went
         if store.table.lasting:
-            fallen = self.journal.fallen(store)
+            fallen = _truly_lost(store, self.journal.fallen(store), self.now)
             if fallen.size:
                 self.fallen[store.name] = fallen
 
@@ -158,8 +158,9 @@ class LevelRunner:
         for name, rows in transaction.went.items():
             store = self._context.stores[name]
             for use in self._uses.get(name, ()):
-                parents = rows[store.stamp[rows] != GHOST] if use.lasting else rows
-                lost.append((use.child, use.child.mark(use, parents, transaction.journal)))
+                parents = _truly_lost(store, rows, transaction.now) if use.lasting else rows
+                if parents.size:
+                    lost.append((use.child, use.child.mark(use, parents, transaction.journal)))
             lost.extend(run.mark_groups(store, rows))
         for name, rows in transaction.fallen.items():
             uses = self._uses.get(name, ())
@@ -542,6 +543,15 @@ class LevelRun:
             self.bury(marked)
             if self._watch is not None:
                 self._watch.round()
+
+
+def _truly_lost(store: Store, rows: Rows, now: int | None) -> Rows:
+    """Of rows that went those that took what rests on them along: neither replaced by a version with a later lease, nor
+    over, because then all that rests on them is over too."""
+    lost = store.stamp[rows] != GHOST
+    if now is not None and store.table.lease is not None:
+        lost &= store.data[rows, store.table.lease] > now
+    return rows[lost]
 
 
 def _goes_by_rank(store: Store) -> bool:
