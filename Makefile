@@ -4,16 +4,32 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test lint bench experiments soak clean
+.PHONY: run run-spark run-embedded test lint bench experiments soak clean
 .DELETE_ON_ERROR:
 
 # What Headwater does, on a small network: routes from Lisbon, what changes as cables fail, why one route is there.
 ROUTES := examples/routes.dl --input link=examples/network/links.csv
 EVENTS := --changes link=examples/network/events.jsonl --batch 1
 
-run: $(VENV)/.run
-	$(BIN)/headwater run $(ROUTES) --query 'fastest(lisbon, To, Path, Ms)'
-	$(BIN)/headwater run $(ROUTES) --query 'fastest(lisbon, To, Path, Ms)' $(EVENTS) --show changes
+# On Spark by default, the events as files that stream in; `make run ENGINE=embedded` needs no Java.
+ENGINE ?= spark
+LISBON := --query 'fastest(lisbon, To, Path, Ms)'
+STATE  := build/run
+
+run: run-$(ENGINE)
+
+run-spark: $(VENV)/.spark
+	rm -rf $(STATE) && mkdir -p $(STATE)/events
+	n=0; while IFS= read -r event; do \
+	  n=$$((n + 1)); printf '%s\n' "$$event" > $(STATE)/events/$$n.jsonl; \
+	  touch -d "2026-01-01 00:00:0$$n" $(STATE)/events/$$n.jsonl; \
+	done < examples/network/events.jsonl
+	$(BIN)/headwater run $(ROUTES) $(LISBON) --engine spark --stream link=$(STATE)/events \
+	  --checkpoint $(STATE)/checkpoint --once
+
+run-embedded: $(VENV)/.run
+	$(BIN)/headwater run $(ROUTES) $(LISBON)
+	$(BIN)/headwater run $(ROUTES) $(LISBON) $(EVENTS) --show changes
 	$(BIN)/headwater why $(ROUTES) $(EVENTS) 'fastest(lisbon, vienna, Path, Ms)'
 
 test: lint
@@ -35,7 +51,7 @@ soak: $(VENV)/.test
 	$(BIN)/pytest -n auto -m "" --hypothesis-profile=soak
 
 clean:
-	rm -rf $(VENV) .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -43,6 +59,10 @@ $(VENV)/bin/python:
 $(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) install -e . -c constraints.txt
 	touch $@
+
+$(VENV)/.spark: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -e '.[spark]' -c constraints.txt
+	touch $@ $(VENV)/.run
 
 $(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) install -e '.[test]' -c constraints.txt

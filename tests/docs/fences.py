@@ -98,15 +98,15 @@ def run(command: str) -> str:
             return CliRunner().invoke(app, arguments, prog_name="headwater").output
         case ["cat", name]:
             return Path(name).read_text(encoding="utf-8")
-        case ["make", "run"]:
+        case ["make", "run", "ENGINE=embedded"]:
             return "".join(f"{line}\n{run(line.replace('.venv/bin/', ''))}" for line in recipe())
     raise AssertionError(f"no way to run {command!r} in a test")
 
 
 def recipe() -> list[str]:
-    """The commands of `make run`, its set-up aside."""
+    """The commands of `make run ENGINE=embedded`, its set-up aside."""
     made = subprocess.run(
-        ["make", "--no-print-directory", "-C", str(ROOT), "-n", "run", "VENV=.venv"],
+        ["make", "--no-print-directory", "-C", str(ROOT), "-n", "run", "ENGINE=embedded", "VENV=.venv"],
         capture_output=True,
         text=True,
         check=True,

@@ -75,6 +75,8 @@ def test_views_are_lazy_and_go_on_in_spark(spark: Any) -> None:
     reach = hws.evaluate(hw.compile(CLOSURE), {"link": links}, shards=1)["reach"]
     assert reach.where("x = 5").join(links, reach.y == links.a).count() == 4
     assert len(reach.take(2)) == 2
+    together = hws.evaluate(hw.compile(CLOSURE), {"link": links}, shards=3)["reach"].coalesce(1)
+    assert rows(together) == closure()
     assert reach.groupBy("x").count().where("x = 1").collect()[0]["count"] == 3
 
 

@@ -18,6 +18,11 @@ class Format(StrEnum):
     PARQUET = "parquet"
 
 
+class Engine(StrEnum):
+    EMBEDDED = "embedded"
+    SPARK = "spark"
+
+
 class Show(StrEnum):
     VIEWS = "views"
     CHANGES = "changes"
@@ -56,6 +61,29 @@ def run(
     strict: options.Strict = False,
     guard: options.GuardOption = None,
     quiet: options.Quiet = False,
+    engine: Annotated[Engine, typer.Option("--engine", help="In this process, or on Spark.")] = Engine.EMBEDDED,
+    streams: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--stream",
+            metavar="RELATION=DIR",
+            help="On Spark: files that arrive in a folder, each a transaction, oldest first (repeatable).",
+            show_default=False,
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint", metavar="DIR", help="On Spark: where a stream's state is kept.", show_default=False
+        ),
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="On Spark: stop when all files that are there are done.")
+    ] = False,
+    shards: Annotated[
+        int | None,
+        typer.Option("--shards", min=1, metavar="N", help="On Spark: compute in so many parts.", show_default=False),
+    ] = None,
 ) -> None:
     """Compute a program's views from files of rows, and maintain them under files of changes.
 
@@ -70,7 +98,23 @@ def run(
         headwater run paths.dl -i link=links.csv --changes link=changes.jsonl --output out --format parquet
 
         headwater run rides.dl -i ride=rides.csv --until "2026-01-01 12:00"
+
+        headwater run paths.dl --engine spark --stream link=incoming --checkpoint state --output out
     """
+    if engine is Engine.SPARK:
+        if changes or batch or strict or form or show or until:
+            raise typer.BadParameter(
+                "--changes, --batch, --strict, --format, --show and --until are for --engine embedded"
+            )
+        from headwater.cli.spark_running import SparkRunning
+
+        SparkRunning(
+            file, inputs, streams, queries, output=output, checkpoint=checkpoint, shards=shards, guard=guard,
+            once=once, header=not no_header, most=rows, quiet=quiet,
+        ).run()  # fmt: skip
+        return
+    if streams or checkpoint or once or shards:
+        raise typer.BadParameter("--stream, --checkpoint, --once and --shards need --engine spark")
     from headwater.cli.running import Running
 
     Running(output, form, show, rows, quiet=quiet).run(

@@ -16,10 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headwater.spark.evaluate import evaluate
+    from headwater.spark.maintain import maintain
+    from headwater.spark.sql import sql
+    from headwater.spark.state_view import progress, view
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "maintain", "progress", "sql", "view"]
 
-_HOMES = {"evaluate": "headwater.spark.evaluate"}
+_HOMES = {
+    "evaluate": "headwater.spark.evaluate",
+    "maintain": "headwater.spark.maintain",
+    "progress": "headwater.spark.state_view",
+    "sql": "headwater.spark.sql",
+    "view": "headwater.spark.state_view",
+}
 
 
 def __getattr__(name: str) -> Any:

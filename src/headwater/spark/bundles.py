@@ -39,6 +39,7 @@ DDL = "shard int, relation string, sequence string, place bigint, payload binary
 EVERYWHERE = -1
 _INSERT = "_insert"
 _REJECTED = ""  # the relation that rows set aside are bundled under
+NUMBER = "#"  # the relation of an empty bundle that tells a shard its number
 _ROWS = 1 << 17
 _REJECTED_SCHEMA = pa.schema([("relation", pa.string()), ("reason", pa.string()), ("row", pa.string())])
 
@@ -205,6 +206,14 @@ def _surely_fits(column: pa.ChunkedArray, kind: Type) -> bool:
 # At the shard
 
 
+def shard_of(batches: Iterable[pa.RecordBatch]) -> int:
+    """The shard whose bundles these are.
+
+    Spark's number of the partition does not tell: `coalesce` runs several partitions in one task.
+    """
+    return next(int(batch.column("shard")[0].as_py()) for batch in batches if batch.num_rows)
+
+
 @dataclass(slots=True)
 class Arrived:
     """What reached one shard: per relation the rows to insert and to delete, keys to clear, and what was set aside."""
@@ -223,6 +232,8 @@ def arrive(batches: Iterable[pa.RecordBatch], scheme: Scheme) -> Arrived:
     for batch in batches:
         columns = [batch.column(name) for name in ("relation", "sequence", "place", "payload")]
         for relation, sequence, place, payload in zip(*columns, strict=True):
+            if relation.as_py() == NUMBER:
+                continue
             rows = unpack(payload)
             if relation.as_py() == _REJECTED:
                 arrived.rejected += [Rejection(**row) for row in rows.to_pylist()]

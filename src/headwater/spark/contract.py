@@ -6,7 +6,7 @@ it is pickled to the workers. Inputs that do not fit are refused here, before an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,21 +62,25 @@ class Contract:
         """The types of the base relations, as the engine asks for them."""
         return {one.relation: one.types for one in self.inputs}
 
-    def view(self, name: str) -> View:
-        for one in self.views:
-            if one.name == name:
-                return one
-        listed = ", ".join(one.name for one in self.views)
-        close = nearest(name, [one.name for one in self.views])
-        meant = f"; did you mean `{close}`?" if close else ""
-        raise UnknownRelation(f"there is no view `{name}`{meant} (the program's views: {listed})")
+
+def view_called(name: str, views: Iterable[View]) -> View:
+    found = {one.name: one for one in views}
+    if name in found:
+        return found[name]
+    close = nearest(name, list(found))
+    meant = f"; did you mean `{close}`?" if close else ""
+    raise UnknownRelation(f"there is no view `{name}`{meant} (the program's views: {', '.join(found)})")
 
 
-def agree(program: CompiledProgram, schemas: Mapping[str, Any], *, changes: bool = False) -> Contract:
-    """The contract of a program with DataFrames of these Spark schemas; `changes`: they may carry `_change_type`."""
+def agree(program: CompiledProgram, given: Sequence[tuple[str, Any]], *, changes: bool = False) -> Contract:
+    """The contract of a program with DataFrames, each a relation and a Spark schema, in their order.
+
+    `changes`: they may carry `_change_type`.
+    """
     model = program.maintained
-    inputs = tuple(_input(model, program, name, schema, changes=changes) for name, schema in schemas.items())
-    zoned = not without_zone(schemas.values())
+    inputs = tuple(_input(model, program, name, schema, changes=changes) for name, schema in given)
+    _refuse_unlike(inputs)
+    zoned = not without_zone(schema for _, schema in given)
     return settled(program, inputs, zoned=zoned)
 
 
@@ -88,13 +92,15 @@ def settled(program: CompiledProgram, inputs: tuple[Input, ...], *, zoned: bool 
     called = {one.relation: one.names for one in inputs}
     views = []
     for name in program.outputs:
-        names = called.get(name) or tuple(column.name for column in model.relation(name).columns)
+        relation = model.relation(name)
+        names = called.get(name) or tuple(column.name for column in relation.columns)
+        shown = len(names) - relation.hidden
         kinds = (kind or Type.STRING for kind in types.columns[name])  # None: it can have no rows
         fields = [
             pa.field(column, arrow_type(kind, shape, zoned=zoned))
             for column, kind, shape in zip(names, kinds, shapes[name], strict=True)
         ]
-        views.append(View(name, pa.schema(fields)))
+        views.append(View(name, pa.schema(fields[:shown])))
     return Contract(program, inputs, tuple(views), tuple(USER_FUNCTIONS.items()))
 
 
@@ -121,6 +127,14 @@ def _input(model: Program, program: CompiledProgram, name: str, schema: Any, *, 
         given.index(ORDER) if ORDER in extra else None,
         given.index(CORRUPT) if CORRUPT in extra else None,
     )
+
+
+def _refuse_unlike(inputs: tuple[Input, ...]) -> None:
+    first: dict[str, Input] = {}
+    for one in inputs:
+        other = first.setdefault(one.relation, one)
+        if (other.types, other.names) != (one.types, one.names):
+            raise DataError(f"error[HW801]: the DataFrames given for `{one.relation}` differ in columns or types")
 
 
 def base_relation(model: Program, program: CompiledProgram, name: str) -> Relation:

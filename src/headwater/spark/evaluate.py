@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-from pyspark import TaskContext
+from pyspark.sql import Window
+from pyspark.sql import functions as sf
 
 from headwater.core.errors import DataError
 from headwater.engine.guard import DEFAULT_GUARD, Guard
@@ -19,8 +20,9 @@ from headwater.exchange.member import Member, Outcome
 from headwater.exchange.scheme import Scheme
 from headwater.pipeline import CompiledProgram
 from headwater.spark import rounds
-from headwater.spark.bundles import Arrived, arrive
+from headwater.spark.bundles import Arrived, arrive, shard_of
 from headwater.spark.contract import Contract, agree
+from headwater.spark.gangs import ganged
 from headwater.spark.jobs import described
 from headwater.spark.means import Means, choose_means
 from headwater.spark.routes import gathered, routed
@@ -43,8 +45,9 @@ def evaluate(
     each other's rows get them: "gang" or "shuffle", by default a gang where Spark can run one. Then the exchange runs
     at once; without one nothing runs before a view is used. Rows that do not fit (a null, say) are a DataError.
     """
-    contract = agree(program, {name: frame.schema for name, frame in inputs.items()})
-    spark = session_of(inputs)
+    inputs = {name: _numbered(program, name, frame) for name, frame in inputs.items()}
+    contract = agree(program, [(name, frame.schema) for name, frame in inputs.items()])
+    spark = session_of(inputs.values())
     means = choose_means(spark, contract, shards, exchange)
     bound = guard if isinstance(guard, Guard) else Guard(guard, guard)
     with described(spark, f"headwater evaluate: {', '.join(program.outputs)} ({means.scheme.kind})"):
@@ -56,6 +59,16 @@ def evaluate(
     return {view.name: wide.unpack(frame, at) for at, view in enumerate(contract.views)}
 
 
+def _numbered(program: CompiledProgram, name: str, frame: Any) -> Any:
+    """Rows of a table that may hold equal ones, each with the number of its copy."""
+    relation = next((one for one in program.maintained.relations if one.name == name), None)
+    if relation is None or not relation.hidden:
+        return frame
+    wanted = [column.name for column in relation.columns]
+    alike = Window.partitionBy(*(sf.col(column) for column in wanted[:-1])).orderBy(sf.lit(0))
+    return frame.select(*wanted[:-1], (sf.row_number().over(alike) - 1).cast("bigint").alias(wanted[-1]))
+
+
 def _computed(spark: Any, frames: list[Any], contract: Contract, means: Means, guard: Guard) -> Any:
     wide = Wide(contract.views)
     begin = _beginning(contract, means.scheme, means.shards, guard)
@@ -63,10 +76,14 @@ def _computed(spark: Any, frames: list[Any], contract: Contract, means: Means, g
     if means.exchange == "shuffle":
         done = rounds.exchange(gathered(spark, frames, means.shards), begin, means.shards)
         return rounds.outcomes(done, begin, means.shards, give, wide.schema)
+    if means.exchange == "gang":
+        found = ganged(gathered(spark, frames, means.shards), begin, means.shards, give, wide.schema)
+        return found.repartition(means.shards).localCheckpoint()
 
     def compute(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        shard = TaskContext.get().partitionId()
-        yield from give(shard, alone(begin(shard, list(batches))))
+        bundles = list(batches)
+        shard = shard_of(bundles)
+        yield from give(shard, alone(begin(shard, bundles)))
 
     return gathered(spark, frames, means.shards).mapInArrow(compute, wide.schema)
 

@@ -11,20 +11,26 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from headwater.exchange.member import Outcome
 from headwater.exchange.wire import Incoming, Outgoing, Parcel, Stir
 from headwater.spark.worker import Run
 
 _KEPT = 16
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A transaction that is done, with its value."""
+
+    value: Any
+
+
 @dataclass(slots=True)
 class _Live:
     run: Run
     round: int  # the rounds that were answered
-    outgoing: Outgoing | None
-    outcome: Outcome | None
+    latest: Answer | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +43,14 @@ class Asked:
     stirs: Sequence[Stir]
 
 
-Answer = Outgoing | Outcome
+Answer = Outgoing | Ended
 _live: OrderedDict[tuple[str, int], _Live] = OrderedDict()
 
 
 def answer(
     asked: Asked, begin: Callable[[], Run | None], received: Mapping[int, list[tuple[int, Parcel]]]
 ) -> Answer | None:
-    """What the shard sends in this round, or its outcome if it is done.
+    """What the shard sends in this round, or that it is done.
 
     `received` holds the parcels of the rounds that came along. None: this worker does not know the transaction, and not
     everything came along that is needed to begin it.
@@ -55,35 +61,29 @@ def answer(
         run = begin()
         if run is None:
             return None
-        live = _Live(run, 0, None, None)
+        live = _Live(run, 0, None)
     while live.round < asked.round:
         if live.round and live.round not in received:
             run = begin()
             if run is None:
                 return None
-            live = _Live(run, 0, None, None)
+            live = _Live(run, 0, None)
             continue
         _advance(live, asked, received)
     _live[key] = live
     while len(_live) > _KEPT:
         _, oldest = _live.popitem(last=False)
         oldest.run.close()
-    return live.outgoing if live.outcome is None else live.outcome
+    return live.latest
 
 
 def _advance(live: _Live, asked: Asked, received: Mapping[int, list[tuple[int, Parcel]]]) -> None:
     try:
         if not live.round:
-            live.outgoing = next(live.run)
+            live.latest = next(live.run)
         else:
             incoming = Incoming(received[live.round], asked.stirs[live.round - 1])
-            live.outgoing = live.run.send(incoming)
+            live.latest = live.run.send(incoming)
     except StopIteration as end:
-        live.outgoing, live.outcome = None, end.value
+        live.latest = Ended(end.value)
     live.round += 1
-
-
-def forget(transaction: str) -> None:
-    """Close what this worker holds of a transaction."""
-    for key in [key for key in _live if key[0] == transaction]:
-        _live.pop(key).run.close()

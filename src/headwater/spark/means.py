@@ -1,6 +1,7 @@
 """By what means a program runs: its scheme, the number of shards, and how they exchange rows.
 
-Shuffles work everywhere, a job per round.
+A gang is one barrier stage: all shards run at the same time and send each other rows directly. It needs a free slot per
+shard, which neither Spark Connect nor dynamic allocation can promise. Shuffles work everywhere, a job per round.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from typing import Any
 
 from headwater.exchange.scheme import Scheme, choose
 from headwater.spark.contract import Contract
-from headwater.spark.session import slots
+from headwater.spark.session import has_dynamic_allocation, is_connect, slots
 
-EXCHANGES = ("shuffle",)
+EXCHANGES = ("gang", "shuffle")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,4 +38,20 @@ def choose_means(spark: Any, contract: Contract, shards: int | None, exchange: s
         return Means(scheme, 1, None, scheme.reason)
     if scheme.kind == "decomposed":
         return Means(scheme, count, None, scheme.reason)
-    return Means(scheme, count, "shuffle", scheme.reason)
+    obstacle = _obstacle(spark, count, free)
+    if exchange == "gang" and obstacle is not None:
+        raise ValueError(f"a gang cannot run here, because {obstacle}; take exchange='shuffle'")
+    if exchange is None:
+        exchange = "gang" if obstacle is None else "shuffle"
+    return Means(scheme, count, exchange, scheme.reason if obstacle is None else f"{scheme.reason}; {obstacle}")
+
+
+def _obstacle(spark: Any, shards: int, free: int) -> str | None:
+    """Why no gang can run; None: one can."""
+    if is_connect(spark):
+        return "Spark Connect has no driver process that shards could meet through"
+    if has_dynamic_allocation(spark):
+        return "under dynamic allocation Spark runs no barrier stages"
+    if shards > free:
+        return f"{shards} shards need as many task slots, and there are {free}"
+    return None

@@ -19,10 +19,9 @@ from pyspark import TaskContext
 from pyspark.sql import Observation
 from pyspark.sql import functions as sf
 
-from headwater.exchange.member import Outcome
 from headwater.exchange.wire import Outgoing, Parcel, Stir, read_outgoing, write_outgoing
 from headwater.spark import bundles
-from headwater.spark.live import Asked, answer
+from headwater.spark.live import Asked, Ended, answer
 from headwater.spark.worker import Run
 
 _SCHEMA = pa.schema([*bundles.SCHEMA, *(pa.field(name, pa.int32()) for name in ("round", "sender", "stir"))])
@@ -72,16 +71,17 @@ def exchange(routed: Any, begin: Begin, shards: int, say: Callable[[str], None] 
 
 
 def outcomes(
-    finished: Finished, begin: Begin, shards: int, give: Callable[[int, Outcome], Iterator[pa.RecordBatch]], schema: Any
+    finished: Finished, begin: Begin, shards: int, give: Callable[[int, Any], Iterator[pa.RecordBatch]], schema: Any
 ) -> Any:
-    """What `give` makes of every shard's outcome, as a DataFrame."""
+    """What `give` makes of the value of every shard's transaction, as a DataFrame."""
     step = _Step(finished.transaction, finished.rounds + 1, finished.stirs, 0)
 
     def collect(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        shard = TaskContext.get().partitionId()
-        found = _answer(batches, step, shard, begin)
-        assert isinstance(found, Outcome), "a finished transaction has its outcome"
-        yield from give(shard, found)
+        held = list(batches)
+        shard = bundles.shard_of(held)
+        found = _answer(held, step, shard, begin)
+        assert isinstance(found, Ended), "a finished transaction has a value"
+        yield from give(shard, found.value)
 
     return finished.history.repartitionById(shards, sf.col("shard")).mapInArrow(collect, schema)
 
@@ -104,7 +104,7 @@ def _round(frames: list[Any], step: _Step, begin: Begin, shards: int) -> tuple[A
         found = _answer(batches, step, shard, begin)
         if found is None:
             yield _row(_NOBODY, shard, step.number, _LOST)
-        elif isinstance(found, Outcome):
+        elif isinstance(found, Ended):
             yield _row(_NOBODY, shard, step.number, _DONE)
         else:
             yield _row(_NOBODY, shard, step.number, int(found.busy))
@@ -130,7 +130,7 @@ def _row(shard: int, sender: int, number: int, stir: int, payload: bytes | None 
     return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
 
 
-def _answer(batches: Iterable[pa.RecordBatch], step: _Step, shard: int, begin: Begin) -> Outgoing | Outcome | None:
+def _answer(batches: Iterable[pa.RecordBatch], step: _Step, shard: int, begin: Begin) -> Outgoing | Ended | None:
     own: list[pa.RecordBatch] = []
     received: dict[int, list[tuple[int, Parcel]]] = {number: [] for number in range(max(1, step.since), step.number)}
     for batch in batches:

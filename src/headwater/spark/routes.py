@@ -11,7 +11,7 @@ from pyspark import TaskContext
 from pyspark.sql import functions as sf
 
 from headwater.exchange.scheme import Scheme
-from headwater.spark.bundles import DDL, EVERYWHERE, SCHEMA, bundle
+from headwater.spark.bundles import DDL, EVERYWHERE, NUMBER, SCHEMA, bundle
 from headwater.spark.contract import Input
 
 
@@ -24,10 +24,16 @@ def routed(frame: Any, given: Input, scheme: Scheme, shards: int) -> Any:
     return frame.mapInArrow(send, DDL)
 
 
+def _numbers(spark: Any, shards: int) -> Any:
+    """A bundle without rows for every shard, so that each knows its number."""
+    texts = [sf.lit(text).alias(name) for name, text in (("relation", NUMBER), ("sequence", ""))]
+    rest = [sf.lit(0).cast("bigint").alias("place"), sf.lit(b"").alias("payload")]
+    return spark.range(0, shards, 1, 1).select(sf.col("id").cast("int").alias("shard"), *texts, *rest)
+
+
 def gathered(spark: Any, frames: list[Any], shards: int) -> Any:
     """The bundles of all inputs, every shard's in a partition of its own, also where a shard gets none."""
-    frames = frames or [spark.createDataFrame([], DDL)]
-    every = reduce(lambda one, other: one.unionAll(other), frames)
+    every = reduce(lambda one, other: one.unionAll(other), [_numbers(spark, shards), *frames])
     to_all = sf.sequence(sf.lit(0), sf.lit(shards - 1))
     receivers = sf.when(sf.col("shard") == EVERYWHERE, to_all).otherwise(sf.array("shard"))
     others = [name for name in SCHEMA.names if name != "shard"]

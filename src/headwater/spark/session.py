@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,9 @@ class SparkMissing(HeadwaterError):
     """Spark cannot run here; the message says what to install."""
 
 
-def session_of(frames: Mapping[str, Any]) -> Any:
+def session_of(frames: Iterable[Any]) -> Any:
     """The session that DataFrames belong to, or the active one where there are none."""
-    for frame in frames.values():
+    for frame in frames:
         return frame.sparkSession
     found = SparkSession.getActiveSession()
     if found is None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
+from typing import Any
 
 from headwater.core import functions
 from headwater.core.functions import Function
-from headwater.exchange.member import Outcome
 from headwater.exchange.wire import Incoming, Outgoing
 
-Run = Generator[Outgoing, Incoming, Outcome]
+Run = Generator[Outgoing, Incoming, Any]  # a shard's transaction; its value is what is told of it
 
 
 def prepare(named: Iterable[tuple[str, Function]]) -> None:
@@ -17,19 +17,18 @@ def prepare(named: Iterable[tuple[str, Function]]) -> None:
     functions.adopt(named)
 
 
-def drive(run: Run, swap: Callable[[Outgoing], Incoming]) -> Outcome:
+def drive(run: Run, swap: Callable[[Outgoing], Incoming]) -> Any:
     """Carry a transaction to its end; whatever goes wrong, it is undone."""
     try:
         outgoing = next(run)
         while True:
             outgoing = run.send(swap(outgoing))
     except StopIteration as end:
-        found: Outcome = end.value
-        return found
+        return end.value
     finally:
         run.close()
 
 
-def alone(run: Run) -> Outcome:
+def alone(run: Run) -> Any:
     """Carry on a transaction of a shard that has nobody to talk to."""
     return drive(run, lambda outgoing: Incoming([], outgoing.busy))

@@ -1,0 +1,267 @@
+"""The work of `headwater run --engine spark`, imported only when it is asked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+from headwater.cli.progress import ProgressLine
+from headwater.cli.report import counted, show, show_error
+from headwater.cli.source import load_program, parse_given, read_files
+from headwater.cli.tables import show_change, show_view, terminal
+from headwater.core.errors import FileError, HeadwaterError
+from headwater.core.types import Type
+from headwater.database import RelationChange
+from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.files.header import HeaderError, match
+from headwater.files.read import SUFFIXES, read
+from headwater.files.rows import CHANGE_TYPE, BadRow, Expected, FileRows
+from headwater.files.write import make_folder, write_table
+from headwater.pipeline import CompiledProgram
+
+INTERRUPTED = 130
+_NO_PYSPARK = (
+    "error[HW903]: --engine spark needs PySpark, which is not installed; run pip install 'headwater[spark]', "
+    "or leave out --engine to run without Spark"
+)
+_DDL = {
+    Type.INT: "bigint",
+    Type.FLOAT: "double",
+    Type.BOOL: "boolean",
+    Type.TIMESTAMP: "timestamp",
+    Type.DURATION: "interval day to second",
+    Type.LIST: "array<string>",
+}
+
+
+class SparkRunning:
+    def __init__(
+        self,
+        file: str,
+        inputs: list[str] | None,
+        streams: list[str] | None,
+        queries: list[str] | None,
+        *,
+        output: Path | None,
+        checkpoint: Path | None,
+        shards: int | None,
+        guard: int | None,
+        once: bool,
+        header: bool,
+        most: int,
+        quiet: bool,
+    ) -> None:
+        self._file, self._inputs, self._streams, self._queries = file, inputs or [], streams or [], queries or []
+        self._output, self._checkpoint, self._shards = output, checkpoint, shards
+        self._guard: Guard | int | None = DEFAULT_GUARD if guard is None else guard or None
+        self._once, self._header, self._most, self._quiet = once, header, most, quiet
+
+    def run(self) -> None:
+        if find_spec("pyspark") is None:
+            typer.echo(_NO_PYSPARK, err=True)
+            raise typer.Exit(2)
+        if self._streams and self._checkpoint is None:
+            raise typer.BadParameter("a stream needs a place for its state; add --checkpoint DIR")
+        from headwater.spark.session import SparkMissing, require_java
+
+        try:
+            require_java()
+            with ProgressLine(quiet=self._quiet) as progress:
+                progress.step(f"compiling {self._file}")
+                program = load_program(self._file, self._queries)
+                if not self._quiet:
+                    show(program.warnings)
+                progress.step("starting Spark")
+                self._start(program, progress)
+        except SparkMissing as error:
+            typer.echo(str(error), err=True)
+            raise typer.Exit(2) from None
+        except HeadwaterError as error:
+            raise typer.Exit(show_error(error)) from None
+        except KeyboardInterrupt:
+            typer.echo("interrupted: what was committed stays; start again to go on", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+    def _start(self, program: CompiledProgram, progress: ProgressLine) -> None:
+        from headwater.spark.session import local_session
+
+        given = parse_given(program, "--input", self._inputs)
+        streams = parse_given(program, "--stream", self._streams)
+        data = read_files(program, given, [], header=self._header, progress=progress)
+        spark = local_session(f"headwater run {self._file}", {"spark.log.level": "OFF"})
+        static: dict[str, list[Any]] = {}
+        for rows in data.inputs:
+            static.setdefault(rows.relation, []).append(_frame(spark, rows))
+        if streams:
+            for one in streams:
+                static.setdefault(one.relation, []).append(self._stream(spark, program, one.relation, one.path))
+            self._maintain(program, static, progress)
+        else:
+            self._evaluate(program, {name: _joined(frames) for name, frames in static.items()}, progress)
+        self._tell_bad(data.bad)
+
+    def _evaluate(self, program: CompiledProgram, inputs: Mapping[str, Any], progress: ProgressLine) -> None:
+        from headwater.spark.evaluate import evaluate
+
+        progress.step("deriving")
+        views = evaluate(program, inputs, shards=self._shards, guard=self._guard)
+        tables = {name: _arrow(frame) for name, frame in views.items()}
+        if self._output is None:
+            for name, table in tables.items():
+                show_view(terminal(), name, table, self._most)
+            return
+        make_folder(self._output)
+        for name, table in tables.items():
+            path = write_table(self._output, name, table, "parquet")
+            if not self._quiet:
+                typer.echo(f"wrote {path}: {counted(table.num_rows, 'row')}", err=True)
+
+    def _maintain(self, program: CompiledProgram, inputs: Mapping[str, list[Any]], progress: ProgressLine) -> None:
+        from headwater.spark.maintain import maintain
+
+        query = maintain(
+            program,
+            inputs,
+            checkpoint=str(self._checkpoint),
+            output=None if self._output is None else str(self._output),
+            foreach_changes=self._print_changes if self._output is None else None,
+            on_batch=lambda metrics: self._line(metrics, progress),
+            shards=self._shards,
+            guard=self._guard,
+            trigger={"availableNow": True} if self._once else None,
+        )
+        progress.step("waiting for rows")
+        try:
+            while query.isActive:
+                time.sleep(0.1)
+        finally:
+            query.stop()
+        if query.exception() is not None:
+            raise HeadwaterError(_first_words(str(query.exception())))
+
+    def _print_changes(self, changes: dict[str, Any], _: int) -> None:
+        console = terminal()
+        for name, frame in changes.items():
+            table = _arrow(frame)
+            kinds = table.column(CHANGE_TYPE).to_pylist()
+            rows = table.drop_columns([CHANGE_TYPE, "_batch_id"])
+            came, went = (
+                rows.filter(pa.array([kind == word for kind in kinds], type=pa.bool_()))
+                for word in ("insert", "delete")
+            )
+            if kinds:
+                show_change(console, name, RelationChange(came, went), self._most)
+
+    def _line(self, metrics: Mapping[str, Any], progress: ProgressLine) -> None:
+        text = batch_line(metrics)
+        progress.step(text)
+        if not self._quiet:
+            typer.echo(text, err=True)
+
+    def _stream(self, spark: Any, program: CompiledProgram, relation: str, place: Path) -> Any:
+        first = _first_file(place)
+        one = program.checked.relation(relation)
+        types = tuple(column.type for column in one.columns)
+        expected = Expected(relation, tuple(column.name for column in one.columns), types, one.declared)
+        reader = spark.readStream.option("maxFilesPerTrigger", 1).option("pathGlobFilter", f"*{first.suffix}")
+        if first.suffix == ".parquet":
+            return reader.schema(spark.read.parquet(str(first)).schema).parquet(str(place))
+        feed = _is_feed(first)
+        rows = read(first, expected, feed=feed, header=self._header)
+        kinds = dict(zip(expected.columns, rows.types, strict=True))
+        if first.suffix in (".jsonl", ".ndjson"):
+            names = [*expected.columns, *([CHANGE_TYPE] if feed else [])]
+            return reader.schema(_schema(names, kinds)).json(str(place))
+        separator = "\t" if first.suffix == ".tsv" else ","
+        with first.open(encoding="utf-8-sig") as lines:
+            header = lines.readline().rstrip("\r\n").split(separator)
+        try:
+            matched = match(header, expected, feed=feed)
+        except HeaderError as problem:
+            raise FileError(f"{first}: {problem}") from None
+        named = dict(zip(matched.places, expected.columns, strict=True))
+        names = [named.get(at, name.strip()) for at, name in enumerate(header)]
+        return reader.schema(_schema(names, kinds)).options(header=True, sep=separator).csv(str(place))
+
+    def _tell_bad(self, bad: tuple[BadRow, ...]) -> None:
+        if bad:
+            typer.echo(f"warning[HW801]: {counted(len(bad), 'row')} set aside", err=True)
+            for one in bad[:5]:
+                typer.echo(f"  {one}", err=True)
+
+
+def batch_line(metrics: Mapping[str, Any]) -> str:
+    """The figures of a batch in one line."""
+    changed = ", ".join(f"{name} +{one['inserted']:,} -{one['deleted']:,}" for name, one in metrics["changed"].items())
+    parts = [f"batch {metrics['batch']}: {counted(metrics['rows_in'], 'row')} in", changed]
+    if metrics["rejected"]:
+        parts.append(f"{counted(metrics['rejected'], 'row')} set aside")
+    if metrics["rounds"]:
+        shipped = f"{counted(metrics['rows_shipped'], 'row')} and {counted(metrics['bytes_shipped'], 'byte')} shipped"
+        parts.append(f"{counted(metrics['rounds'], 'round')}, {shipped}")
+    return "; ".join([*parts, f"{metrics['seconds']:.2f} s"])
+
+
+def _first_file(place: Path) -> Path:
+    if not place.is_dir():
+        raise FileError(f"{place} is no folder; --stream takes the folder that files arrive in")
+    for path in sorted(place.iterdir()):
+        if path.suffix in SUFFIXES and not path.name.startswith((".", "_")):
+            return path
+    raise FileError(
+        f"{place} holds no file that ends in {', '.join(SUFFIXES)}; put the first one there, so that its columns "
+        "can be seen"
+    )
+
+
+def _is_feed(path: Path) -> bool:
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        return CHANGE_TYPE in lines.readline()
+
+
+def _schema(names: list[str], kinds: Mapping[str, Type | None]) -> str:
+    columns = [f"`{name}` {_DDL.get(kinds.get(name) or Type.STRING, 'string')}" for name in names]
+    return ", ".join([*columns, "_corrupt_record string"])
+
+
+def _frame(spark: Any, rows: FileRows) -> Any:
+    taken = rows.taken(np.arange(rows.size))
+    if isinstance(taken, pa.Table) and rows.size:
+        return spark.createDataFrame(taken)
+    schema = ", ".join(
+        f"`{name}` {_DDL.get(kind or Type.STRING, 'string')}" for name, kind in zip(rows.names, rows.types, strict=True)
+    )
+    return spark.createDataFrame([tuple(map(_plain, row)) for row in rows.tuples()], schema)
+
+
+def _plain(value: Any) -> Any:
+    return [str(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _joined(frames: list[Any]) -> Any:
+    first, *others = frames
+    for other in others:
+        first = first.unionAll(other)
+    return first
+
+
+def _arrow(frame: Any) -> pa.Table:
+    return frame.toArrow()
+
+
+def _first_words(text: str) -> str:
+    """Of what Spark says of a failed query, what was said first: the error itself, not the way it took."""
+    start = max(text.find("error[HW"), 0)
+    lines = []
+    for line in text[start:].splitlines():
+        if line.lstrip().startswith(("at ", "File ", "Traceback", "===")):
+            break
+        lines.append(line)
+    return "\n".join(lines).strip() or text

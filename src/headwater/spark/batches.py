@@ -1,0 +1,219 @@
+"""The batches of a query, one after the other: run, commit, tell.
+
+The steps of a batch, in this order: all shards do their part and write it down (one job, or one per round of a
+shuffle); the driver commits; the sinks get the changes, from files that are removed once they have them. A driver that
+dies before the commit has done nothing; one that dies after it finds those files when it starts again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from headwater.core import errors
+from headwater.core.errors import ExchangeError, HeadwaterError
+from headwater.engine.guard import Guard
+from headwater.spark import rounds
+from headwater.spark.bundles import DDL, arrive, shard_of
+from headwater.spark.checkpoint import Assignment, Checkpoint
+from headwater.spark.contract import Contract
+from headwater.spark.feed import rows_with_keys, write_changes, write_rejected
+from headwater.spark.gangs import ganged
+from headwater.spark.jobs import described
+from headwater.spark.manifest import Manifest, Report
+from headwater.spark.means import Means
+from headwater.spark.recipe import Recipe
+from headwater.spark.routes import gathered
+from headwater.spark.shelf import SHELF
+from headwater.spark.sinks import Sink
+from headwater.spark.worker import Run, alone, prepare
+
+_REPORT = pa.schema([pa.field("report", pa.string()), pa.field("about", pa.string())])
+_REPORT_DDL = "report string, about string"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What runs, and where its state is."""
+
+    contract: Contract
+    means: Means
+    recipe: Recipe
+    checkpoint: str
+    guard: Guard
+
+
+class Batches:
+    """What a streaming query calls with each micro-batch of bundles."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        sink: Sink,
+        static: list[Any],
+        foreach_changes: Callable[[dict[str, Any], int], None] | None,
+        on_batch: Callable[[dict[str, Any]], None] | None,
+    ) -> None:
+        self._plan = plan
+        self._sink = sink
+        self._static = static
+        self._foreach_changes = foreach_changes
+        self._on_batch = on_batch
+        self._checkpoint: Checkpoint | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_checkpoint": None}
+
+    def open(self) -> Checkpoint:
+        if self._checkpoint is None:
+            found = Checkpoint(self._plan.checkpoint)
+            found.resume(self._plan.recipe)
+            self._checkpoint = found
+        return self._checkpoint
+
+    def __call__(self, frame: Any, batch: int) -> None:
+        spark = frame.sparkSession  # of this query alone, so that its settings are nobody else's
+        spark.conf.set("spark.sql.adaptive.enabled", "false")
+        checkpoint = self.open()
+        if checkpoint.manifest is not None:
+            self._tell(spark, checkpoint.manifest, again=True)
+        if checkpoint.is_due(batch):
+            self._tell(spark, self._run(spark, frame, checkpoint, batch), again=False)
+
+    def _run(self, spark: Any, frame: Any, checkpoint: Checkpoint, batch: int) -> Manifest:
+        begun = time.perf_counter()
+        plan = self._plan
+        assignment = checkpoint.assignment(plan.recipe, plan.means.scheme, batch, plan.guard)
+        static = self._static if checkpoint.committed is None else []
+        frames = [*(_frame(spark, one) for one in static), frame]
+        views = ", ".join(one.name for one in plan.contract.views)
+        with described(spark, f"headwater {views}: batch {batch} ({plan.means.scheme.kind})"):
+            told = _ran(gathered(spark, frames, plan.means.shards), plan, assignment).collect()
+        about = [json.loads(row["about"]) for row in told]
+        problem = _raised(about)
+        if problem is not None:
+            raise problem
+        reports = [Report.from_text(row["report"]) for row in told]
+        metrics = _metrics(plan, checkpoint.manifest, reports, about, time.perf_counter() - begun)
+        rejected: dict[str, int] = {}
+        for said in about:
+            for name, count in said["rejected"].items():
+                rejected[name] = rejected.get(name, 0) + count
+        set_aside = [name for said in about for name in said["set_aside"]]
+        return checkpoint.commit(
+            plan.recipe, batch, reports, rejected=rejected, set_aside=set_aside, metrics=metrics | {"batch": batch}
+        )
+
+    def _tell(self, spark: Any, manifest: Manifest, *, again: bool) -> None:
+        checkpoint = self.open()
+        feed = {view: list(files) for view, files in manifest.metrics["feed"].items()}
+        if again and not self._sink.is_pending(checkpoint, manifest.batch):
+            return
+        self._sink.give(spark, checkpoint, self._plan.contract, manifest, feed, self._foreach_changes)
+        if self._on_batch is not None and not again:
+            self._on_batch({name: value for name, value in manifest.metrics.items() if name != "feed"})
+
+
+def _frame(spark: Any, static: Any) -> Any:
+    return spark.createDataFrame(static, DDL) if isinstance(static, pa.Table) else static
+
+
+def _ran(sent: Any, plan: Plan, assignment: Assignment) -> Any:
+    begin = _beginning(plan.contract, assignment)
+    if plan.means.exchange == "shuffle":
+        shards = plan.means.shards
+        return rounds.outcomes(rounds.exchange(sent, begin, shards), begin, shards, _give, _REPORT_DDL)
+
+    if plan.means.exchange == "gang":
+        return ganged(sent, begin, plan.means.shards, _give, _REPORT_DDL, _failed)
+
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        bundles = list(batches)
+        shard = shard_of(bundles)
+        try:
+            told = alone(begin(shard, bundles))
+        except HeadwaterError as problem:
+            told = _failed(problem)
+        yield from _give(shard, told)
+
+    return sent.mapInArrow(work, _REPORT_DDL)
+
+
+def _beginning(contract: Contract, assignment: Assignment) -> Callable[..., Run]:
+    def begin(shard: int, bundles: list[pa.RecordBatch]) -> Run:
+        prepare(contract.functions)
+        arrived = arrive(bundles, assignment.scheme)
+        deletes = dict(arrived.deletes)
+        if arrived.cleared:
+            with SHELF.reading(assignment, shard) as member:
+                for relation, rows in rows_with_keys(member, arrived.cleared).items():
+                    deletes[relation] = pa.concat_tables([deletes[relation], rows]) if relation in deletes else rows
+        done = yield from SHELF.transaction(assignment, shard, arrived.inserts, deletes)
+        about = {
+            "rows": arrived.rows,
+            "rejected": dict(Counter(one.relation for one in arrived.rejected)),
+            "set_aside": write_rejected(assignment, arrived.rejected),
+            "feed": write_changes(assignment, shard, contract.views, done.outcome),
+        }
+        return done.report.to_text(), about
+
+    return begin
+
+
+def _give(_: int, told: tuple[str, dict[str, Any]]) -> Iterator[pa.RecordBatch]:
+    yield pa.RecordBatch.from_arrays([pa.array([told[0]]), pa.array([json.dumps(told[1])])], schema=_REPORT)
+
+
+def _failed(problem: HeadwaterError) -> tuple[str, dict[str, Any]]:
+    """A shard's error, told to the driver, which raises it: if Spark tried the task again, it would come again."""
+    return "", {"error": type(problem).__name__, "text": str(problem)}
+
+
+def _raised(about: list[dict[str, Any]]) -> HeadwaterError | None:
+    """What went wrong; that a shard lost another tells less than what the other says itself."""
+    wrong = [said for said in about if "error" in said]
+    if not wrong:
+        return None
+    said = min(wrong, key=lambda one: one["error"] == ExchangeError.__name__)
+    kind = getattr(errors, said["error"], HeadwaterError)
+    return (HeadwaterError if issubclass(kind, errors.ProgramError) else kind)(said["text"])
+
+
+def _metrics(
+    plan: Plan, before: Manifest | None, reports: list[Report], about: list[dict[str, Any]], seconds: float
+) -> dict[str, Any]:
+    """The figures of a batch, as plain values; `rows` counts what every view holds after it."""
+    held = dict(before.metrics["rows"]) if before is not None else {}
+    stale = dict(before.metrics["stale"]) if before is not None else {}
+    changed: dict[str, dict[str, int]] = {}
+    for view in plan.contract.views:
+        came = sum(report.changed[view.name][0] for report in reports)
+        went = sum(report.changed[view.name][1] for report in reports)
+        changed[view.name] = {"inserted": came, "deleted": went}
+        held[view.name] = held.get(view.name, 0) + came - went
+        stale[view.name] = stale.get(view.name, 0) + came + went
+    feed: dict[str, list[str]] = {view.name: [] for view in plan.contract.views}
+    for said in about:
+        for name, file in said["feed"].items():
+            feed[name].append(file)
+    return {
+        "kind": plan.means.scheme.kind,
+        "exchange": plan.means.exchange,
+        "shards": plan.means.shards,
+        "rows_in": sum(said["rows"] for said in about),
+        "rejected": sum(sum(said["rejected"].values()) for said in about),
+        "changed": changed,
+        "rows": held,
+        "stale": stale,
+        "rounds": max(report.rounds for report in reports),
+        "rows_shipped": sum(report.rows_shipped for report in reports),
+        "bytes_shipped": sum(report.bytes_shipped for report in reports),
+        "seconds": round(seconds, 4),
+        "feed": feed,
+    }

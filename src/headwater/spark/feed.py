@@ -1,0 +1,77 @@
+"""What a shard writes beside its state in a batch: the changes of its part of the views, and the rows set aside.
+
+Both go under the checkpoint, in files named by batch and attempt; they count once the batch is committed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headwater.engine.answers import arrow_table
+from headwater.exchange.member import Member, Outcome
+from headwater.files.rows import CHANGE_TYPE
+from headwater.spark.bundles import Rejection
+from headwater.spark.checkpoint import Assignment
+from headwater.spark.contract import View
+from headwater.spark.types import written
+
+BATCH_ID = "_batch_id"
+FOLDER = "feed"
+
+
+def feed_schema(view: View) -> pa.Schema:
+    """The columns of a view's changes."""
+    return view.schema.append(pa.field(CHANGE_TYPE, pa.string())).append(pa.field(BATCH_ID, pa.int64()))
+
+
+def write_changes(assignment: Assignment, shard: int, views: Iterable[View], outcome: Outcome) -> dict[str, str]:
+    """One file per view that changed; their names by view. Deletes stand before inserts."""
+    files: dict[str, str] = {}
+    for number, view in enumerate(views):
+        came, went = outcome.changes[view.name]
+        if not came.num_rows and not went.num_rows:
+            continue
+        table = pa.concat_tables([_marked(view, went, "delete", assignment), _marked(view, came, "insert", assignment)])
+        name = f"{FOLDER}/{assignment.batch}-{assignment.attempt}-{number}-{shard}.parquet"
+        out = pa.BufferOutputStream()
+        pq.write_table(table, out)
+        assignment.folder.write(name, [memoryview(out.getvalue())])
+        files[view.name] = name
+    return files
+
+
+def _marked(view: View, rows: pa.Table, kind: str, assignment: Assignment) -> pa.Table:
+    columns = [written(rows.column(at), field.type) for at, field in enumerate(view.schema)]
+    columns.append(pa.chunked_array([pa.repeat(pa.scalar(kind), rows.num_rows)]))
+    columns.append(pa.chunked_array([pa.repeat(pa.scalar(assignment.batch, pa.int64()), rows.num_rows)]))
+    return pa.Table.from_arrays(columns, schema=feed_schema(view))
+
+
+def write_rejected(assignment: Assignment, rejected: list[Rejection]) -> list[str]:
+    """The rows that were set aside, a JSON object a line; the name of the file, if there is any."""
+    if not rejected:
+        return []
+    lines = [
+        json.dumps({"relation": one.relation, "reason": one.reason, "row": one.row}, ensure_ascii=False) + "\n"
+        for one in rejected
+    ]
+    name = f"rejected/{assignment.batch}-{assignment.attempt}.jsonl"
+    assignment.folder.write(name, ["".join(lines).encode("utf-8", "backslashreplace")])
+    return [name]
+
+
+def rows_with_keys(member: Member, cleared: Mapping[str, set[tuple[Any, ...]]]) -> dict[str, pa.Table]:
+    """The rows a shard holds that have these keys, by relation: they must go, whatever they are."""
+    out: dict[str, pa.Table] = {}
+    for relation, keys in cleared.items():
+        store = member.shard.stores[relation]
+        table = arrow_table(store.table, store.table.columns, store.data[store.alive()], member.shard.symbols)
+        key = member.scheme.keys[relation]
+        values = zip(*(table.column(at).to_pylist() for at in key), strict=True)
+        out[relation] = table.filter(pa.array([tuple(value) in keys for value in values], type=pa.bool_()))
+    return out

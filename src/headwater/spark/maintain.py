@@ -1,0 +1,104 @@
+"""A program over streams: its views maintained, batch by batch, as one Structured Streaming query.
+
+All input streams feed one query. Each micro-batch is one transaction: its rows are sent to the shards that hold them,
+every shard brings its part of the views up to date, writes what it was given to the checkpoint, and tells the driver,
+which commits the batch with one file. A batch is applied whole and once, whatever dies in between: a batch that was
+committed is skipped when Spark brings it again, and one that was not leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import Any
+
+from headwater.core.errors import DataError
+from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.pipeline import CompiledProgram
+from headwater.spark.batches import Batches, Plan
+from headwater.spark.checkpoint import Checkpoint
+from headwater.spark.contract import agree
+from headwater.spark.means import choose_means
+from headwater.spark.recipe import Recipe
+from headwater.spark.routes import routed
+from headwater.spark.session import is_connect, session_of
+from headwater.spark.sinks import CURRENT, Sink
+from headwater.spark.state_view import views_noted
+
+Callback = Callable[[dict[str, Any], int], None]
+
+
+def maintain(
+    program: CompiledProgram,
+    inputs: Mapping[str, Any],
+    *,
+    checkpoint: str,
+    output: str | None = None,
+    format: str = "parquet",  # noqa: A002
+    options: Mapping[str, str] | None = None,
+    foreach_changes: Callback | None = None,
+    on_batch: Callable[[dict[str, Any]], None] | None = None,
+    current: str = "auto",
+    shards: int | None = None,
+    exchange: str | None = None,
+    guard: Guard | int | None = DEFAULT_GUARD,
+    trigger: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> Any:
+    """Start a StreamingQuery that keeps the program's views right; the query's `stop` ends it.
+
+    `inputs` are streaming DataFrames, and static ones beside them, by relation (or a list of them for one relation;
+    static rows come first). Rows come with a column `_change_type`
+    (insert, delete, update_preimage, update_postimage) or are all inserts. Rows that do not fit are set aside under
+    the checkpoint, with the reason. `output` gets a folder per view: `changes`, with `_change_type` and `_batch_id`,
+    and `current`. `foreach_changes(changes, batch)` is called with a DataFrame of changes per view, `on_batch(metrics)`
+    with figures. `trigger` is what `DataStreamWriter.trigger` takes, as in {"availableNow": True}.
+    """
+    if current not in CURRENT:
+        raise ValueError(f"current is one of {', '.join(CURRENT)}, not {current!r}")
+    frames = [(relation, frame) for relation, given in inputs.items() for frame in _listed(given)]
+    streams = [frame for _, frame in frames if frame.isStreaming]
+    if not streams:
+        raise ValueError("maintain needs a streaming DataFrame; for static ones alone take evaluate")
+    bag = next((one.name for one in program.maintained.relations if one.hidden and not one.derived), None)
+    if bag is not None:
+        raise DataError(
+            f"`{bag}` may hold equal rows, as tables of SQL do, and a stream of changes does not tell them apart; "
+            "give the table a key, or write the program in Datalog"
+        )
+    spark = session_of(streams)
+    contract = agree(program, [(relation, frame.schema) for relation, frame in frames], changes=True)
+    if shards is None and not is_connect(spark):
+        manifest = Checkpoint(checkpoint).manifest
+        shards = None if manifest is None else manifest.recipe.shards
+    means = choose_means(spark, contract, shards, exchange)
+    names = {one.relation: one.names for one in contract.inputs}
+    noted = {"views": views_noted(contract.views)}
+    recipe = Recipe.of(program, means.scheme, means.shards, known=contract.known, columns=names, notes=noted)
+    sent = [
+        routed(frame, one, means.scheme, means.shards) for (_, frame), one in zip(frames, contract.inputs, strict=True)
+    ]
+    static = [frame for frame in sent if not frame.isStreaming]
+    bound = guard if isinstance(guard, Guard) else Guard(guard, guard)
+    plan = Plan(contract, means, recipe, str(checkpoint), bound)
+    sink = Sink(output, format, dict(options or {}), current)
+    batches = Batches(plan, sink, _portable(spark, static), foreach_changes, on_batch)
+    if not is_connect(spark):
+        batches.open()  # a checkpoint of another program is refused here, not in the first batch
+    flow = reduce(lambda one, other: one.unionAll(other), (frame for frame in sent if frame.isStreaming))
+    writer = flow.writeStream.foreachBatch(batches)
+    writer = writer.option("checkpointLocation", str(checkpoint))
+    if name is not None:
+        writer = writer.queryName(name)
+    if trigger is not None:
+        writer = writer.trigger(**trigger)
+    return writer.start()
+
+
+def _listed(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _portable(spark: Any, static: list[Any]) -> list[Any]:
+    """Static rows for the first batch: DataFrames or, where the batches run in another process, the rows themselves."""
+    return [frame.toArrow() for frame in static] if is_connect(spark) else static

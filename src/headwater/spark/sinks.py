@@ -1,0 +1,124 @@
+"""Where changes go once their batch is committed: files, any Spark format, a function.
+
+The default, Parquet files, is exactly once: a file per view, batch and shard, put there whole, under a name that
+depends on the batch alone. Other file formats get a folder per batch, overwritten if the batch is told again; Delta is
+told the batch, and skips what it has. Any other format, and a function, may be given a batch again after a driver has
+died in between; `_batch_id` tells.
+
+The current table of a view is written anew where that is cheap: while it is small, or when much of it has changed.
+With `always` it is written in every batch, with `never` not at all; `view` reads the state itself, and is always right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
+
+from headwater.core.errors import DataError
+from headwater.spark.checkpoint import Checkpoint
+from headwater.spark.contract import Contract, View
+from headwater.spark.feed import BATCH_ID, FOLDER, feed_schema
+from headwater.spark.filesystem import folder
+from headwater.spark.manifest import Manifest
+from headwater.spark.state_view import view_of
+from headwater.spark.types import spark_type
+
+CURRENT = ("auto", "always", "never")
+_BY_BATCH = frozenset({"csv", "json", "orc", "avro", "xml", "text"})
+_SMALL = 20_000  # rows of a view that are written anew in every batch
+_SHARE = 5  # a larger one, once a fifth of it has changed
+
+Callback = Callable[[dict[str, Any], int], None]
+
+
+@dataclass(slots=True)
+class Sink:
+    output: str | None
+    format: str
+    options: dict[str, str]
+    current: str
+    _written: dict[str, int] = field(default_factory=dict)  # changes counted when the current table was last written
+    _told: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.output is None and self.format not in ("parquet", "console", "memory", "kafka"):
+            raise DataError(f"error[HW801]: the format {self.format} needs a place: give output=...")
+
+    def is_pending(self, checkpoint: Checkpoint, batch: int) -> bool:
+        """Whether a batch that is committed has not been told to the end: its files are still there."""
+        if self._told == batch:
+            return False
+        return any(name.startswith(f"{FOLDER}/{batch}-") for name in checkpoint.folder.names(FOLDER))
+
+    def give(
+        self, spark: Any, checkpoint: Checkpoint, contract: Contract, manifest: Manifest,
+        feed: Mapping[str, list[str]], foreach_changes: Callback | None,
+    ) -> None:  # fmt: skip
+        """Bring a committed batch to where it is to go; then remove the files it came in."""
+        changed = {view.name: feed.get(view.name, []) for view in contract.views}
+        asked = foreach_changes is not None or self.format != "parquet"  # Parquet files are passed on as they are
+        frames = (
+            {view.name: _changes(spark, checkpoint, view, changed[view.name]) for view in contract.views}
+            if asked
+            else {}
+        )
+        for view in contract.views:
+            self._give_view(spark, checkpoint, view, frames.get(view.name), changed[view.name], manifest)
+        if foreach_changes is not None:
+            foreach_changes(frames, manifest.batch)
+        for files in changed.values():
+            for name in files:
+                checkpoint.folder.remove(name)
+        for name in checkpoint.folder.names(FOLDER) if self._told is None else ():
+            checkpoint.folder.remove(name)  # of attempts that were given up
+        self._told = manifest.batch
+
+    def _give_view(
+        self, spark: Any, checkpoint: Checkpoint, view: View, frame: Any, files: list[str], manifest: Manifest
+    ) -> None:
+        batch, format_ = manifest.batch, self.format
+        where = None if self.output is None else f"{self.output.rstrip('/')}/{view.name}"
+        if format_ == "memory":
+            view_of(spark, checkpoint, view.name).createOrReplaceGlobalTempView(view.name)
+            return
+        if not files:
+            pass
+        elif format_ == "parquet":
+            if where is not None:
+                place = folder(f"{where}/changes")
+                for number, name in enumerate(files):
+                    place.create(f"batch-{batch:08d}-{number}.parquet", checkpoint.folder.read(name))
+        elif format_ == "console":
+            frame.write.format("console").options(**self.options).mode("append").save()
+        elif format_ == "kafka":
+            text = sf.to_json(sf.struct(sf.lit(view.name).alias("_view"), *frame.columns)).alias("value")
+            frame.select(text).write.format("kafka").options(**self.options).save()
+        elif format_ in _BY_BATCH:
+            there = f"{where}/changes/{BATCH_ID}={batch}"
+            frame.drop(BATCH_ID).write.format(format_).options(**self.options).mode("overwrite").save(there)
+        else:
+            marks = {"txnAppId": f"{checkpoint.path}/{view.name}", "txnVersion": str(batch)}
+            options = self.options | (marks if format_ == "delta" else {})
+            frame.write.format(format_).options(**options).mode("append").save(f"{where}/changes")
+        if where is not None and self.current != "never" and self._is_stale(view.name, manifest):
+            now = view_of(spark, checkpoint, view.name).coalesce(1)
+            now.write.format(format_).options(**self.options).mode("overwrite").save(f"{where}/current")
+            self._written[view.name] = manifest.metrics["stale"][view.name]
+
+    def _is_stale(self, view: str, manifest: Manifest) -> bool:
+        count, written = manifest.metrics["stale"][view], self._written.get(view)
+        if written is None or count == written:
+            return written is None  # nobody knows how far an earlier run got
+        rows = manifest.metrics["rows"][view]
+        return self.current == "always" or rows <= _SMALL or (count - written) * _SHARE >= rows
+
+
+def _changes(spark: Any, checkpoint: Checkpoint, view: View, files: list[str]) -> Any:
+    schema = st.StructType([st.StructField(one.name, spark_type(one.type)) for one in feed_schema(view)])
+    if not files:
+        return spark.createDataFrame([], schema)
+    return spark.read.schema(schema).parquet(*(f"{checkpoint.folder.path}/{name}" for name in files))

@@ -1,0 +1,77 @@
+"""Views as of the last committed batch, read from the checkpoint: by any session that can reach it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
+
+from headwater.core.errors import StateError
+from headwater.core.functions import USER_FUNCTIONS
+from headwater.spark.checkpoint import Assignment, Checkpoint
+from headwater.spark.contract import View, view_called
+from headwater.spark.manifest import Manifest
+from headwater.spark.shelf import SHELF
+from headwater.spark.wide import Wide
+from headwater.spark.worker import prepare
+
+
+def view(checkpoint: str, name: str, *, spark: Any = None) -> Any:
+    """A DataFrame of the rows that a view held after the last batch that was committed there.
+
+    It reads the state of that batch when it is used; a query that goes on meanwhile removes old state after two more
+    batches, so use it soon, or write it down.
+    """
+    found = Checkpoint(str(checkpoint))
+    session = spark or SparkSession.getActiveSession()
+    if session is None:
+        raise ValueError("there is no Spark session; give one, as in view(checkpoint, name, spark=session)")
+    return view_of(session, found, name)
+
+
+def progress(checkpoint: str) -> dict[str, Any]:
+    """The figures of the last batch that was committed."""
+    manifest = _last(Checkpoint(str(checkpoint)))
+    return {name: value for name, value in manifest.metrics.items() if name != "feed"}
+
+
+def view_of(spark: Any, checkpoint: Checkpoint, name: str) -> Any:
+    manifest = _last(checkpoint)
+    recipe = manifest.recipe
+    chosen = view_called(name, noted_views(recipe.notes["views"]))
+    assignment = checkpoint.assignment(recipe, recipe.scheme(), manifest.batch)
+    return _read(spark, assignment, chosen)
+
+
+def _read(spark: Any, assignment: Assignment, chosen: View) -> Any:
+    functions = tuple(USER_FUNCTIONS.items())
+    wide = Wide((chosen,))
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        prepare(functions)
+        shard = next(int(batch.column(0)[0].as_py()) for batch in batches if batch.num_rows)
+        with SHELF.reading(assignment, shard) as member:
+            yield from Wide((chosen,)).pack(0, member.rows(chosen.name))
+
+    numbers = spark.range(0, assignment.shards).select(sf.col("id").cast("int").alias("id"))
+    frame = numbers.repartitionById(assignment.shards, sf.col("id")).mapInArrow(read, wide.schema)
+    return wide.unpack(frame, 0)
+
+
+def _last(checkpoint: Checkpoint) -> Manifest:
+    if checkpoint.manifest is None:
+        raise StateError(f"nothing was committed in {checkpoint.path} yet; wait for the first batch")
+    return checkpoint.manifest
+
+
+def views_noted(views: Iterable[View]) -> dict[str, str]:
+    """The views' columns as text that a manifest can hold."""
+    return {one.name: base64.b64encode(one.schema.serialize()).decode("ascii") for one in views}
+
+
+def noted_views(noted: Mapping[str, str]) -> tuple[View, ...]:
+    return tuple(View(name, pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))) for name, text in noted.items())

@@ -1,0 +1,56 @@
+"""`headwater run --engine spark`: files once, and folders that files arrive in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headwater.cli.main import app
+
+PROGRAM = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("p.dl").write_text(PROGRAM)
+    Path("links.csv").write_text("x,y\n1,2\n2,3\n")
+    return tmp_path
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["run", "p.dl", *words], prog_name="headwater")
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.usefixtures("spark", "folder")
+def test_files_once() -> None:
+    status, out, _ = run("--engine", "spark", "--input", "link=links.csv", "--shards", "2")
+    assert status == 0
+    assert out.splitlines()[0] == "reach: 3 rows"
+
+
+@pytest.mark.usefixtures("spark", "folder")
+def test_a_folder_that_files_arrive_in() -> None:
+    Path("in").mkdir()
+    for number, line in enumerate(['{"_change_type": "delete", "x": 2, "y": 3}', '{"x": 7, "y": "eight"}']):
+        Path(f"in/{number}.jsonl").write_text(line)
+        os.utime(f"in/{number}.jsonl", (1_000_000 + number,) * 2)
+    words = ("--engine", "spark", "--input", "link=links.csv", "--stream", "link=in", "--checkpoint", "state", "--once")
+    status, out, err = run(*words)
+    assert status == 0
+    assert "batch 0: 3 rows in; reach +1 -0" in err
+    assert "1 row set aside" in err
+    assert "1  2" in out
+
+
+@pytest.mark.usefixtures("folder")
+def test_misuse_is_told() -> None:
+    assert run("--stream", "link=in")[0] == 2
+    assert run("--engine", "spark", "--stream", "link=in")[0] == 2
+    status, _, err = run("--engine", "spark", "--batch", "3")
+    assert status == 2
+    assert "embedded" in err

@@ -1,0 +1,66 @@
+"""A real standalone cluster, a master and two workers on loopback: the same answers, also after an executor dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from tests.spark.conftest import SRC
+
+HOME = Path(pyspark.__file__).parent
+DRIVER = Path(__file__).with_name("cluster_driver.py")
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("cluster")
+    port = free_port()
+    env = os.environ | {
+        "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(SRC), "SPARK_WORKER_DIR": str(folder), "SPARK_DAEMON_MEMORY": "256m",
+    }  # fmt: skip
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*words: str) -> None:
+        command = [str(HOME / "bin" / "spark-class"), *words]
+        started.append(
+            subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder)
+        )
+
+    start("org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
+    url = f"spark://127.0.0.1:{port}"
+    for _ in range(2):
+        start("org.apache.spark.deploy.worker.Worker", "--cores", "1", "--memory", "1g", "--webui-port", "0", url)
+    yield url
+    for one in started:
+        one.send_signal(signal.SIGTERM)
+    for one in started:
+        one.wait(30)
+
+
+def test_the_same_answers_on_a_cluster_that_loses_an_executor(master: str, tmp_path: Path) -> None:
+    env = os.environ | {"PYTHONPATH": str(SRC), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    made = subprocess.run(
+        [sys.executable, str(DRIVER), master, str(tmp_path)], env=env, capture_output=True, text=True, timeout=400
+    )
+    assert made.returncode == 0, made.stderr[-3000:]
+    told = json.loads(made.stdout.splitlines()[-1])
+    chain = range(12)
+    assert told["closure"] == sorted([a, b] for a in chain for b in chain if a < b)
+    assert told["components"] == [[at, 0] for at in chain]
+    assert told["maintained"] == sorted([a, b] for a in chain for b in chain if a < b and not a <= 5 < b)

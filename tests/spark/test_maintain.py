@@ -1,0 +1,218 @@
+"""`maintain`: views kept right by a streaming query; its feed, its tables, what it sets aside, restarts."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headwater as hw
+from headwater import spark as hws
+
+CLOSURE = "reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
+NOW = {"availableNow": True}
+SCHEMA = "x long, y long, _change_type string"
+
+
+def drop(folder: Path, number: int, rows: list[dict[str, Any]]) -> None:
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{number:03d}.json"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    os.utime(file, (1_000_000 + number, 1_000_000 + number))  # Spark takes files in the order of their times
+
+
+def link(x: int, y: int, change: str = "insert") -> dict[str, Any]:
+    return {"x": x, "y": y, "_change_type": change}
+
+
+def stream(spark: Any, folder: Path, schema: str = SCHEMA, **options: Any) -> Any:
+    return spark.readStream.schema(schema).options(maxFilesPerTrigger=1, **options).json(str(folder))
+
+
+def closure(links: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    reached = set(links)
+    while more := {(x, z) for x, y in links for w, z in reached if y == w} - reached:
+        reached |= more
+    return reached
+
+
+def finish(query: Any) -> None:
+    query.awaitTermination(900)
+    assert not query.isActive
+    if query.exception() is not None:
+        raise query.exception()
+
+
+def rows(frame: Any) -> set[tuple[Any, ...]]:
+    found = [tuple(row) for row in frame.collect()]
+    assert len(found) == len(set(found))
+    return set(found)
+
+
+def replayed(spark: Any, output: Path, view: str) -> dict[int, set[tuple[Any, ...]]]:
+    """The view after each batch, from its change feed alone."""
+    held: set[tuple[Any, ...]] = set()
+    after: dict[int, set[tuple[Any, ...]]] = {}
+    changes = spark.read.parquet(str(output / view / "changes")).collect()
+    for *row, change, batch in sorted(map(tuple, changes), key=lambda one: (one[-1], one[-2])):
+        assert (tuple(row) in held) is (change == "delete")
+        (held.remove if change == "delete" else held.add)(tuple(row))
+        after[batch] = set(held)
+    return after
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_views_follow_the_stream(spark: Any, tmp_path: Path, shards: int) -> None:
+    source, output, checkpoint = tmp_path / "in", tmp_path / "out", str(tmp_path / "check")
+    drop(source, 0, [link(1, 2), link(2, 3), link(3, 4), link(4, 2)])
+    drop(source, 1, [link(2, 3, "delete"), link(5, 1), link(9, 9), link(9, 9, "delete")])
+    drop(source, 2, [link(3, 4, "delete"), link(2, 3, "update_postimage"), link(7, 7, "delete")])
+    seen: list[dict[str, Any]] = []
+    program = hw.compile(CLOSURE)
+    query = hws.maintain(
+        program, {"link": stream(spark, source)}, checkpoint=checkpoint, output=str(output), shards=shards,
+        on_batch=seen.append, trigger=NOW,
+    )  # fmt: skip
+    finish(query)
+    states = [{(1, 2), (2, 3), (3, 4), (4, 2)}, {(1, 2), (3, 4), (4, 2), (5, 1)}, {(1, 2), (4, 2), (5, 1), (2, 3)}]
+    assert rows(hws.view(checkpoint, "reach")) == closure(states[-1])
+    assert rows(spark.read.parquet(str(output / "reach" / "current"))) == closure(states[-1])
+    assert replayed(spark, output, "reach") == {batch: closure(links) for batch, links in enumerate(states)}
+    assert [one["batch"] for one in seen] == [0, 1, 2]
+    assert seen[0]["changed"] == {"reach": {"inserted": len(closure(states[0])), "deleted": 0}}
+    assert hws.progress(checkpoint)["rows"] == {"reach": len(closure(states[-1]))}
+    drop(source, 3, [link(1, 2, "delete")])
+    finish(
+        hws.maintain(program, {"link": stream(spark, source)}, checkpoint=checkpoint, output=str(output), trigger=NOW)
+    )
+    assert rows(hws.view(checkpoint, "reach")) == closure(states[-1] - {(1, 2)})
+    assert replayed(spark, output, "reach")[3] == closure(states[-1] - {(1, 2)})
+
+
+COMPONENTS = (
+    "relation link(x: int, y: int). low(X, min<X>) :- link(X, _). low(Y, min<Y>) :- link(_, Y)."
+    "low(Y, min<L>) :- link(X, Y), low(X, L). low(X, min<L>) :- link(X, Y), low(Y, L)."
+)
+
+
+def test_shards_exchange_in_shuffles(spark: Any, tmp_path: Path) -> None:
+    source, checkpoint = tmp_path / "in", str(tmp_path / "check")
+    drop(source, 0, [link(at, at + 1) for at in range(6)])
+    drop(source, 1, [link(2, 3, "delete"), link(0, 9)])
+    query = hws.maintain(
+        hw.compile(COMPONENTS), {"link": stream(spark, source)}, checkpoint=checkpoint, shards=2, exchange="shuffle",
+        trigger=NOW,
+    )  # fmt: skip
+    finish(query)
+    assert hws.progress(checkpoint)["exchange"] == "shuffle"
+    expected = {(0, 0), (1, 0), (2, 0), (9, 0), (3, 3), (4, 3), (5, 3), (6, 3)}
+    assert rows(hws.view(checkpoint, "low")) == expected
+
+
+def test_several_streams_static_rows_and_a_callback(spark: Any, tmp_path: Path) -> None:
+    links, stops, checkpoint = tmp_path / "links", tmp_path / "stops", str(tmp_path / "check")
+    drop(links, 0, [link(1, 2), link(2, 3)])
+    drop(stops, 0, [{"x": 2, "_change_type": "insert"}])
+    program = hw.compile(
+        "relation town(x: int, name: string). relation closed(x: int). relation link(x: int, y: int)."
+        "reach(X, Y) :- link(X, Y), !closed(Y). reach(X, Z) :- reach(X, Y), link(Y, Z), !closed(Z)."
+        "named(N) :- reach(1, Y), town(Y, N). query named(N). query reach(X, Y)."
+    )
+    towns = spark.createDataFrame([(1, "Ems"), (2, "Ulm"), (3, "Hof")], "x int, name string")
+    told: dict[int, set[tuple[Any, ...]]] = {}
+
+    def keep(changes: dict[str, Any], batch: int) -> None:
+        told.setdefault(batch, set()).update(tuple(row) for row in changes["named"].collect())
+
+    def run() -> None:
+        inputs = {
+            "town": towns,
+            "link": stream(spark, links),
+            "closed": stream(spark, stops, "x long, _change_type string"),
+        }
+        finish(hws.maintain(program, inputs, checkpoint=checkpoint, foreach_changes=keep, shards=2, trigger=NOW))
+
+    run()
+    assert rows(hws.view(checkpoint, "named")) == set()
+    drop(stops, 1, [{"x": 2, "_change_type": "delete"}])
+    run()
+    assert rows(hws.view(checkpoint, "named")) == {("Ulm",), ("Hof",)}
+    assert told[max(told)] == {("Ulm", "insert", max(told)), ("Hof", "insert", max(told))}
+
+
+def test_poisoned_rows_are_set_aside(spark: Any, tmp_path: Path) -> None:
+    source, checkpoint = tmp_path / "in", tmp_path / "check"
+    source.mkdir()
+    lines = ['{"x": 1, "y": 2}', '{"x": null, "y": 2}', '{"x": "one", "y": 2}', "{x", '{"x": 2, "y": 3}']
+    (source / "0.json").write_text("\n".join(lines))
+    links = stream(spark, source, "x long, y long, _corrupt_record string")
+    finish(hws.maintain(hw.compile(CLOSURE), {"link": links}, checkpoint=str(checkpoint), trigger=NOW))
+    assert rows(hws.view(str(checkpoint), "reach")) == {(1, 2), (2, 3), (1, 3)}
+    assert hws.progress(str(checkpoint))["rejected"] == 3
+    (file,) = (checkpoint / "headwater" / "rejected").iterdir()
+    found = [json.loads(line) for line in file.read_text().splitlines()]
+    assert {one["row"] for one in found} >= {"{x", '{"x": "one", "y": 2}'}
+    assert any("null" in one["reason"] for one in found)
+
+
+def test_a_keyed_row_replaced_and_taken_back_in_one_batch(spark: Any, tmp_path: Path) -> None:
+    source, checkpoint = tmp_path / "in", str(tmp_path / "check")
+    program = hw.compile("relation link(x: int, y: int) key(x). next(X, Y) :- link(X, Y).")
+    drop(source, 0, [link(1, 2), link(2, 3)])
+    drop(source, 1, [link(1, 5), link(1, 5, "delete"), link(2, 7)])
+    query = hws.maintain(program, {"link": stream(spark, source)}, checkpoint=checkpoint, shards=2, trigger=NOW)
+    finish(query)
+    assert rows(hws.view(checkpoint, "next")) == {(2, 7)}
+
+
+def test_the_guard_reaches_the_driver_and_a_restart_goes_on(spark: Any, tmp_path: Path) -> None:
+    source, checkpoint = tmp_path / "in", str(tmp_path / "check")
+    program = hw.compile("relation start(n: int). up(N) :- start(N). up(M) :- up(N), M = N + 1, M < 5000.")
+    drop(source, 0, [{"n": 4990}])
+    drop(source, 1, [{"n": 0}])
+
+    def start(guard: int) -> Any:
+        numbers = {"start": stream(spark, source, "n long")}
+        return hws.maintain(program, numbers, checkpoint=checkpoint, shards=1, guard=guard, trigger=NOW)
+
+    with pytest.raises(Exception, match=r"HW901.*more than 100 r"):
+        finish(start(100))
+    assert len(rows(hws.view(checkpoint, "up"))) == 10
+    finish(start(100_000))
+    assert len(rows(hws.view(checkpoint, "up"))) == 5000
+
+
+def test_a_changed_program_is_refused(spark: Any, tmp_path: Path) -> None:
+    source, checkpoint = tmp_path / "in", str(tmp_path / "check")
+    drop(source, 0, [link(1, 2)])
+    finish(hws.maintain(hw.compile(CLOSURE), {"link": stream(spark, source)}, checkpoint=checkpoint, trigger=NOW))
+    other = hw.compile(CLOSURE + " loop(X) :- reach(X, X).")
+    with pytest.raises(hw.StateError, match="the program has changed"):
+        hws.maintain(other, {"link": stream(spark, source)}, checkpoint=checkpoint, trigger=NOW)
+
+
+def test_other_formats(spark: Any, tmp_path: Path) -> None:
+    source, output = tmp_path / "in", tmp_path / "out"
+    drop(source, 0, [link(1, 2), link(2, 3)])
+    for form in ("json", "memory", "console"):
+        query = hws.maintain(
+            hw.compile(CLOSURE), {"link": stream(spark, source)}, checkpoint=str(tmp_path / form), output=str(output),
+            format=form, shards=1, trigger=NOW,
+        )  # fmt: skip
+        finish(query)
+    feed = spark.read.json(str(output / "reach" / "changes"))
+    assert {(row["x"], row["y"], row["_change_type"], row["_batch_id"]) for row in feed.collect()} == {
+        (1, 2, "insert", 0), (2, 3, "insert", 0), (1, 3, "insert", 0)
+    }  # fmt: skip
+    assert spark.table("global_temp.reach").count() == 3
+
+
+def test_misuse_is_told(spark: Any, tmp_path: Path) -> None:
+    links = spark.createDataFrame([(1, 2)], "x int, y int")
+    with pytest.raises(ValueError, match="take evaluate"):
+        hws.maintain(hw.compile(CLOSURE), {"link": links}, checkpoint=str(tmp_path))
+    with pytest.raises(hw.StateError, match="nothing was committed"):
+        hws.view(str(tmp_path / "none"), "reach")

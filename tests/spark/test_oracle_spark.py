@@ -1,0 +1,106 @@
+"""What Spark computes and maintains is what the oracle says, for any number of shards and by every exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headwater import spark as hws
+from headwater.spark.means import EXCHANGES
+from tests.oracle.evaluate import Diverges
+from tests.oracle.harness import expectations
+from tests.oracle.program import State
+from tests.oracle.strategies import Case, random_case, template_case
+from tests.oracle.templates import TEMPLATES
+from tests.spark.cases import compiled, found, frames, streams, told, write_script
+
+MOST = 400  # rows of a view; larger ones tell no more, and take their time
+
+
+def last_state(case: Case) -> tuple[State, State] | None:
+    """The base rows after the script, and the views; None where the oracle would take too long."""
+    try:
+        steps = list(expectations(case))
+    except Diverges:
+        return None
+    if not steps or any(len(rows) > MOST for rows in steps[-1][3].values()):
+        return None
+    return steps[-1][1], steps[-1][3]
+
+
+def template_cases() -> Iterator[tuple[str, Case]]:
+    for name in sorted(TEMPLATES):
+        yield name, template_case(name, 7)
+
+
+def random_cases() -> Iterator[tuple[str, Case]]:
+    for seed in range(12):
+        yield f"random {seed}", random_case(seed)
+
+
+@pytest.mark.parametrize("exchange", EXCHANGES)
+@pytest.mark.parametrize("shards", [1, 2, 3])
+@pytest.mark.parametrize("cases", [template_cases, random_cases])
+def test_oracle_evaluate(spark: Any, cases: Any, shards: int, exchange: str) -> None:
+    """Cases whose shards exchange nothing are compared once: their jobs are the same for every exchange."""
+    compared = 0
+    for name, case in cases():
+        state = last_state(case)
+        if state is None:
+            continue
+        program = compiled(case)
+        base, expected = state
+        if exchange != EXCHANGES[0] and (shards == 1 or not exchanges(program, case, shards)):
+            continue
+        views = hws.evaluate(program, frames(spark, case, base), shards=shards, exchange=exchange)
+        for view in case.program.outputs:
+            rows = found(views[view].collect())
+            assert len(rows) == len(set(rows)), (name, view)
+            assert set(rows) == told(views[view], expected[view]), (name, view)
+        compared += 1
+    assert compared or shards == 1
+
+
+def exchanges(program: Any, case: Case, shards: int) -> bool:
+    from headwater.core.types import Type
+    from headwater.exchange.scheme import choose
+
+    known = {one.name: tuple(Type(kind) for kind in one.types) for one in case.program.bases}
+    names = {relation.name for relation in program.checked.relations}
+    return choose(program, {name: kinds for name, kinds in known.items() if name in names}, shards).kind == "exchange"
+
+
+@pytest.mark.parametrize(
+    ("name", "seed", "shards"), [("closure", 3, 2), ("components", 2, 2), ("shortest", 5, 3), ("company_control", 1, 1)]
+)
+def test_oracle_maintain(spark: Any, tmp_path: Path, name: str, seed: int, shards: int) -> None:
+    """After every batch the change feed, applied to what was there before, gives the oracle's views."""
+    case = template_case(name, seed)
+    steps = list(expectations(case))
+    held: dict[str, set[Any]] = {view: set() for view in case.program.outputs}
+    after: list[dict[str, set[Any]]] = []
+
+    def keep(changes: dict[str, Any], batch: int) -> None:
+        assert batch == len(after)
+        for view, frame in changes.items():
+            rows = frame.collect()
+            gone = found(tuple(row)[:-2] for row in rows if row["_change_type"] == "delete")
+            came = found(tuple(row)[:-2] for row in rows if row["_change_type"] == "insert")
+            assert held[view].issuperset(gone)
+            assert held[view].isdisjoint(came)
+            held[view] = (held[view] - set(gone)) | set(came)
+        after.append({view: set(rows) for view, rows in held.items()})
+
+    write_script(case, tmp_path / "in")
+    query = hws.maintain(
+        compiled(case), streams(spark, case, tmp_path / "in"), checkpoint=str(tmp_path / "check"),
+        foreach_changes=keep, shards=shards, trigger={"availableNow": True},
+    )  # fmt: skip
+    query.awaitTermination(300)
+    assert query.exception() is None
+    views = {view: hws.view(str(tmp_path / "check"), view) for view in case.program.outputs}
+    assert [{view: told(views[view], rows[view]) for view in views} for _, _, _, rows in steps] == after
+    assert {view: set(found(frame.collect())) for view, frame in views.items()} == after[-1]

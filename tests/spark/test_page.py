@@ -1,0 +1,30 @@
+"""The page about Spark does not lie: everything on it runs, and prints what it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.docs.fences import ROOT, Page, a_folder
+
+
+@pytest.mark.usefixtures("spark")
+def test_everything_on_the_page_runs() -> None:
+    text = (ROOT / "docs" / "spark.md").read_text(encoding="utf-8")
+    with a_folder():
+        page = Page(text)
+        assert page.updated() == text
+    assert page.ran > 1
+
+
+def test_without_java_the_message_says_what_to_install(monkeypatch: Any) -> None:
+    from headwater.spark.session import SparkMissing, require_java
+
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    with pytest.raises(SparkMissing, match=r"HW903.*openjdk-17"):
+        require_java()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(SparkMissing, match="no JAVA_HOME"):
+        require_java()
