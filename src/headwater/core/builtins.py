@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from headwater.core.casts import CASTS
 from headwater.core.functions import Function
 from headwater.core.logic import LOGIC
 from headwater.core.sql_functions import SQL_FUNCTIONS
@@ -257,7 +258,7 @@ _ALL = (
 )
 
 BUILTINS: Mapping[str, Function] = MappingProxyType(
-    {function.name: function for function in (*_ALL, *LOGIC, *SQL_FUNCTIONS)}
+    {function.name: function for function in (*_ALL, *LOGIC, *SQL_FUNCTIONS, *CASTS)}
 )
 
 GOAL_NAMES = frozenset({"encd", "decd"})

@@ -17,6 +17,7 @@ from headwater.core.functions import lookup
 from headwater.core.source import Span
 from headwater.core.types import Type
 from headwater.language.sql.body import Body, meant
+from headwater.language.sql.by_name import as_named
 from headwater.language.sql.functions import CALLS, UNSUPPORTED
 from headwater.language.sql.types import type_named, widest
 from headwater.language.tree import Binary, Call, Constant, ListTerm, Term, Variable
@@ -39,7 +40,14 @@ COMPARING = {
     ">=": "is_at_least",
 }
 _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
-_CASTS = {Type.INT: "to_int", Type.FLOAT: "to_float", Type.STRING: "to_string"}
+_CASTS = {
+    Type.INT: "try_to_int",
+    Type.FLOAT: "try_to_float",
+    Type.STRING: "try_to_string",
+    Type.BOOL: "try_to_bool",
+    Type.TIMESTAMP: "try_to_timestamp",
+}
+_CASTS_OF_TIMES = {Type.INT: "unix_timestamp", Type.STRING: "time_to_string"}
 _LARGEST = 2**63
 
 
@@ -279,10 +287,10 @@ class Values:
             return Value(Constant(inner.term.value, Type.STRING, span=span), Type.TIMESTAMP, False)
         if isinstance(inner.term, Constant) and inner.term.value is None:
             return Value(inner.term, kind, True)
-        called = _CASTS.get(kind)
+        called = _CASTS_OF_TIMES.get(kind) if inner.type is Type.TIMESTAMP else _CASTS.get(kind)
         if called is None:
-            self._refuse(node, f"there is no cast to {kind.value}", "cast to INT, DOUBLE or STRING")
-        return Value(Call(f"try_{called}", (inner.term,), span=span), kind, True)
+            self._refuse(node, f"there is no cast to {kind.value}", "cast to INT, DOUBLE, STRING, BOOLEAN or TIMESTAMP")
+        return Value(Call(called, (inner.term,), span=span), kind, True)
 
     def _case(self, node: exp.Case, span: Span | None) -> Value:
         otherwise = self._or_null(node.args.get("default"))
@@ -304,8 +312,9 @@ class Values:
     # Functions
 
     def _function(self, node: exp.Expr, span: Span | None) -> Value:
-        if isinstance(node, exp.Anonymous):
-            return self._named(node, span)
+        named = node if isinstance(node, exp.Anonymous) else as_named(node)
+        if named is not None:
+            return self._named(named, span)
         known = CALLS.get(type(node))
         given = [key for key, value in node.args.items() if value not in (None, [], False)]
         if known is None or not set(given) <= {*known.arguments, *known.ignored}:
