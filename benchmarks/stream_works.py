@@ -46,13 +46,13 @@ def organisations(dice: Random) -> Iterator[Row]:
 
 
 def rides(dice: Random) -> Iterator[Row]:
-    """Taxi rides between the 77 areas of a city; most are short, fares go by distance and chance."""
+    """Taxi rides between the 801 census tracts of a city; most are short, fares go by distance and chance."""
     while True:
-        start = dice.randrange(77)
-        end = (start + 1 + int(dice.expovariate(0.12))) % 77
+        start = dice.randrange(801)
+        end = (start + 1 + int(dice.expovariate(0.05))) % 801
         if start != end:
-            distance = min(abs(start - end), 77 - abs(start - end))
-            yield start, end, 300 + 90 * distance + dice.randrange(400)
+            distance = min(abs(start - end), 801 - abs(start - end))
+            yield start, end, 300 + 40 * distance + dice.randrange(400)
 
 
 def followers(dice: Random) -> Iterator[Row]:
@@ -62,11 +62,11 @@ def followers(dice: Random) -> Iterator[Row]:
 
 
 def citations(dice: Random) -> Iterator[Row]:
-    """Papers cite earlier ones, mostly recent ones, a dozen each."""
-    paper = 50
+    """Papers cite a dozen earlier ones, most of them years old: several windows back, as in high-energy physics."""
+    paper = 20_000
     while True:
-        for _ in range(dice.randrange(2, 14)):
-            yield paper, max(0, paper - 1 - int(dice.expovariate(0.02)))
+        for _ in range(dice.randrange(2, 24)):
+            yield paper, max(0, paper - 1 - int(dice.expovariate(0.0003)))
         paper += 1
 
 
@@ -101,7 +101,7 @@ WORKS = (
         bestPrice(P, D, mmin<F>) <- ride(P, P2, F1), bestPrice(P2, D, F2), F = F1 + F2.
         query bestPrice(P, D, C).""",
         rides,
-        slide=2_000,
+        slide=60,
         slides=10,
     ),
     Work(

@@ -132,8 +132,8 @@ class Joins:
 def growth(work: Work, measured: int) -> list[dict[str, float]]:
     """Rows per second of one query over growing windows, with slides of three lengths."""
     points = []
-    for slide in (100, 150, 200):
-        for size in (400, 600, 800, 1000):
+    for slide in (40, 60, 80):
+        for size in (240, 480, 600, 720):
             part = Work(
                 work.name, work.stream, work.view, work.timed, work.plain, work.rows, slide, max(1, size // slide)
             )
