@@ -250,7 +250,7 @@ class LevelRun:
 
     def rows_to_send(self) -> dict[str, Rows]:
         """Rows of outboxes that came alive since this was last asked, and still are."""
-        return self._taken(lambda store, rows: np.unique(rows[store.stamp[rows] > GONE]))
+        return self._taken(lambda store, rows: distinct(rows[store.stamp[rows] > GONE]))
 
     def _taken(self, keep: Callable[[Store, Rows], Rows]) -> dict[str, Rows]:
         taken = {name: np.concatenate(parts) for name, parts in self._outgoing.items() if parts}
@@ -557,6 +557,14 @@ def _truly_lost(store: Store, rows: Rows, now: int | None) -> Rows:
 def _goes_by_rank(store: Store) -> bool:
     """Whether better rows are to go first, because they spare much of what worse ones would derive."""
     return is_single(store) or (store.table.keeps is Keeps.FRONTIER and is_ranked(store))
+
+
+def distinct(rows: Rows) -> Rows:
+    """Rows in ascending order, each once; mostly they are so already."""
+    if not (rows[1:] > rows[:-1]).all():
+        rows = np.sort(rows)
+        rows = rows[np.concatenate([[True], rows[1:] > rows[:-1]])]
+    return rows
 
 
 def _by_store(parts: Iterable[tuple[Store, Rows]]) -> list[tuple[Store, Rows]]:

@@ -308,10 +308,10 @@ class Runner:
             case Test(goal=goal):
                 truth = self._expressions.holds(goal, batch)
                 return batch if truth.all() else batch.take(truth)
-            case Owned(source=source, type=kind):
+            case Owned(source=source, type=kind, mine=mine):
                 code = _encoded(source, kind, self._context.symbols)
                 column = batch.columns[code] if isinstance(code, str) else np.full(batch.size, code, dtype=np.int64)
-                return batch.take(self._context.owns(column, kind))
+                return batch.take(self._context.owns(column, kind) == mine)
             case other:
                 assert_never(other)
 

@@ -35,7 +35,7 @@ from headwater.engine.answers import arrow_table, asked
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.engine.index import Matrix, Rows
 from headwater.engine.intake import Header, encode_rows, take_in
-from headwater.engine.level import LevelRun, LevelRunner, Transaction
+from headwater.engine.level import LevelRun, LevelRunner, Transaction, distinct
 from headwater.engine.shard import Change, Shard
 from headwater.engine.states import GONE
 from headwater.engine.values import Codes, Symbols
@@ -177,7 +177,7 @@ class Member:
             for shipment, rows, own in self._own(boxes):
                 away.setdefault(shipment.outbox, []).append(rows)
                 run.receive_marks(shipment.inbox, own)
-        return {outbox: np.unique(np.concatenate(parts)) for outbox, parts in away.items()}
+        return {outbox: distinct(np.concatenate(parts)) for outbox, parts in away.items()}
 
     def _settled_rows(self, run: LevelRun) -> dict[str, Rows]:
         """Carry on what this shard derives for itself, to its fixpoint; the rows for others that are alive then."""
@@ -188,7 +188,7 @@ class Member:
                 if own.shape[0]:
                     run.receive_rows(shipment.inbox, own)
             run.propagate()
-        found = {outbox: np.unique(np.concatenate(parts)) for outbox, parts in away.items()}
+        found = {outbox: distinct(np.concatenate(parts)) for outbox, parts in away.items()}
         return {outbox: rows[self.shard.stores[outbox].stamp[rows] > GONE] for outbox, rows in found.items()}
 
     def _own(self, boxes: Mapping[str, Rows]) -> Iterable[tuple[Shipment, Rows, Codes]]:

@@ -94,7 +94,8 @@ def _step(step: Step, atoms: list[Atom]) -> str:
             return f"let {variable} = {print_term(term)}"
         case Test(goal=goal):
             return f"test {print_goal(goal)}"
-        case Owned(source=source):
-            return f"go on if this shard owns {source.name if isinstance(source, Var) else repr(source.value)}"
+        case Owned(source=source, mine=mine):
+            who = "this shard" if mine else "another shard"
+            return f"go on if {who} owns {source.name if isinstance(source, Var) else repr(source.value)}"
         case other:
             assert_never(other)

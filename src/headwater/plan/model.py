@@ -193,10 +193,11 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """Of bindings that all shards find, each follows those whose value here it owns."""
+    """Only bindings go on whose value here this shard owns, or, if not `mine`, which another shard owns."""
 
     source: Source
     type: Type
+    mine: bool = True
 
 
 Step: TypeAlias = Join | Absent | Let | Test | Owned

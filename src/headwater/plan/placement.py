@@ -1,10 +1,10 @@
 """Placement: which head rows of a localised program stay on the shard that derives them, and which travel.
 
-After `rewrite.localise` every body meets at one location. A rule whose head lives at that location is local. Any
-other fills an *outbox*, an ordinary table with witnesses; what is alive there is in the *inbox* of the shard that owns
-the row, and from the inbox the row follows by one more rule. So a sender ships each row once, however many derivations
-it finds (only improving ones, where the table keeps the best), and a row that several shards derive has several
-proofs at its owner.
+After `rewrite.localise` every body meets at one location. A rule whose head lives at that location is local. Of any
+other, head rows that the deriving shard itself owns stay, and the rest fills an *outbox*, an ordinary table with
+witnesses; what is alive there is in the *inbox* of the shard that owns the row, and from the inbox the row follows by
+one more rule. So a sender ships each row once, however many derivations it finds (only improving ones, where the table
+keeps the best), and a row that several shards derive has several proofs at its owner.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def place(program: Program, drafts: Drafts) -> tuple[Shipment, ...]:
     """Give the rules whose heads travel an outbox, and every such table an inbox."""
     relations = {relation.name: relation for relation in program.relations}
     shipments: dict[str, Shipment] = {}
+    local: list[Draft] = []
     received: list[Draft] = []
     for at, one in enumerate(drafts.rules):
         table = drafts.tables[one.table]
@@ -54,7 +55,13 @@ def place(program: Program, drafts: Drafts) -> tuple[Shipment, ...]:
             shipments[one.table] = made
             _add_boxes(drafts, made, table)
             received.append(_receiving(one, made, table))
-        drafts.rules[at] = replace(one, table=shipments[one.table].outbox)
+        made = shipments[one.table]
+        away = replace(one, table=made.outbox)
+        if made.column is not None and not made.everywhere:
+            local.append(replace(one, owned=one.head[made.column]))
+            away = replace(away, owned=one.head[made.column], mine=False)
+        drafts.rules[at] = away
+    drafts.rules.extend(local)
     drafts.rules.extend(received)
     return tuple(shipments.values())
 

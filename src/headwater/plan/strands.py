@@ -81,6 +81,7 @@ class _Goals:
         self.weights = draft.weights
         self.atoms: dict[int, Atom] = {}
         self.owned = draft.owned
+        self.mine = draft.mine
         self.others: list[Assign | Comparison | Condition | Negation] = []
         for goal in draft.body:
             if isinstance(goal, Atom):
@@ -108,9 +109,9 @@ class _Goals:
     def _take_owned(self) -> Iterable[Step]:
         match self.owned:
             case Var(name=name) if name in self.bound:
-                yield Owned(Var(name), self.types[name])
+                yield Owned(Var(name), self.types[name], self.mine)
             case Literal(type=kind) as constant:
-                yield Owned(constant, kind)
+                yield Owned(constant, kind, self.mine)
             case _:
                 return
         self.owned = None
@@ -255,7 +256,7 @@ def spontaneous(draft: Draft, rule: int) -> Strand | None:
 def pull(draft: Draft, rule: int, columns: tuple[int, ...], types: tuple[Type, ...]) -> Pull:
     """From values of some head columns to derivations of such rows. The start's columns count within `columns`.
 
-    Nobody pulls a row that this shard does not own.
+    Who owns a row that is pulled is known: it is there.
 
     A column that holds its variable's value under another type (an int in a float column) binds nothing.
     """

@@ -36,7 +36,8 @@ class Draft:
     types: dict[str, Type]
     nullable: frozenset[str]
     weights: Mapping[str, int] = field(default_factory=dict)  # tables by expected size, for the join order
-    owned: Source | None = None  # what tells the one shard that derives a head, where all shards find its bindings
+    owned: Source | None = None  # what tells the shard that follows a binding, where not all do
+    mine: bool = True  # this shard follows what it owns; else, what others own
 
 
 @dataclass(slots=True)

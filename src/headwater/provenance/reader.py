@@ -236,8 +236,9 @@ class Reader:
                 return f"{variable} = {print_term(term)}"
             case Test(goal=goal):
                 return print_goal(goal)
-            case Owned(source=source):
-                return f"{source.name if isinstance(source, Var) else source.value} belongs to this shard"
+            case Owned(source=source, mine=mine):
+                whose = "this shard" if mine else "another shard"
+                return f"{source.name if isinstance(source, Var) else source.value} belongs to {whose}"
 
     def _nearest(self, batch: Batch, flat: FlatRule) -> Iterator[dict[str, Any]]:
         names = [name for name in batch.columns if "'" not in name]
