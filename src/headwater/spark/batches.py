@@ -113,7 +113,7 @@ class Batches:
     def _tell(self, spark: Any, manifest: Manifest, *, again: bool) -> None:
         checkpoint = self.open()
         feed = {view: list(files) for view, files in manifest.metrics["feed"].items()}
-        if again and not self._sink.is_pending(checkpoint, manifest.batch):
+        if again and not self._sink.is_pending(checkpoint, manifest):
             return
         self._sink.give(spark, checkpoint, self._plan.contract, manifest, feed, self._foreach_changes)
         if self._on_batch is not None and not again:

@@ -48,11 +48,10 @@ class Sink:
         if self.output is None and self.format not in ("parquet", "console", "memory", "kafka"):
             raise DataError(f"error[HW801]: the format {self.format} needs a place: give output=...")
 
-    def is_pending(self, checkpoint: Checkpoint, batch: int) -> bool:
-        """Whether a batch that is committed has not been told to the end: its files are still there."""
-        if self._told == batch:
-            return False
-        return any(name.startswith(f"{FOLDER}/{batch}-") for name in checkpoint.folder.names(FOLDER))
+    def is_pending(self, checkpoint: Checkpoint, manifest: Manifest) -> bool:
+        """Whether a committed batch has not been told to the end: all its files are there, because none goes before."""
+        named = {name for files in manifest.metrics["feed"].values() for name in files}
+        return self._told != manifest.batch and bool(named) and named <= set(checkpoint.folder.names(FOLDER))
 
     def give(
         self, spark: Any, checkpoint: Checkpoint, contract: Contract, manifest: Manifest,
