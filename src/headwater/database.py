@@ -114,7 +114,7 @@ class Database:
         *,
         guard: Guard | int | None = DEFAULT_GUARD,
         nodes: int = NODES,
-        order: Order = "arrival",
+        order: Order = "value",
     ) -> None:
         """`nodes` is the room for absorption provenance, kept or asked for; `order` that of its variables."""
         if not isinstance(program, CompiledProgram):
@@ -348,7 +348,7 @@ class Database:
             "columns": self._columns,
             "late": self._late,
             "nodes": self._nodes,
-            "order": "arrival" if callable(self._order) else self._order,
+            "order": "value" if callable(self._order) else self._order,
             "worlds": None if self._absorbed is None else self._absorbed.worlds.packed(),
         }
         try:

@@ -89,9 +89,12 @@ def _on_demand(
     cone = Cone(shard, table, row, Room(nodes), check)
     if len(cone.facts) > MOST_VARIABLES:
         raise Room(nodes).spent()
-    literals = {fact: absorption.literal(number) for number, fact in enumerate(cone.facts)}
+    facts = cone.in_depth()
+    if callable(order):
+        facts.sort(key=lambda fact: order(*_fact(shard, fact)))
+    literals = {fact: absorption.literal(number) for number, fact in enumerate(facts)}
     function = cone.function(literals, Room(nodes))
-    return RowProvenance(function, lambda number: _fact(shard, cone.facts[number]), nodes)
+    return RowProvenance(function, lambda number: _fact(shard, facts[number]), nodes)
 
 
 def _bounds(
@@ -126,12 +129,15 @@ def _approached(
     cone: Cone, facts: list[Node], rest: Function, shard: Shard, chance: Callable[[Fact], Any], nodes: int
 ) -> Iterator[float]:
     """A row's probability while more and more facts are uncertain, the first ones first, and the rest is as given."""
+    walk = cone.in_depth()
     count = 1
-    while count < min(2 * len(facts), MOST_VARIABLES):
-        uncertain = {fact: absorption.literal(number) for number, fact in enumerate(facts[:count])}
-        chances = [chance(_fact(shard, fact)) for fact in facts[:count]]
+    while count < 2 * len(facts):
+        chosen = set(facts[: min(count, MOST_VARIABLES)])
+        uncertain = [fact for fact in walk if fact in chosen]
+        literals = {fact: absorption.literal(number) for number, fact in enumerate(uncertain)}
+        chances = [chance(_fact(shard, fact)) for fact in uncertain]
         try:
-            function = cone.function({**dict.fromkeys(facts, rest), **uncertain}, Room(nodes))
+            function = cone.function({**dict.fromkeys(facts, rest), **literals}, Room(nodes))
         except BudgetSpent:
             return
         yield float(absorption.diagram(function).probability(chances.__getitem__))

@@ -89,6 +89,25 @@ class Cone:
             self._rules[table] = [Ways(rule, self._shard.context) for rule in rules]
         return self._rules[table]
 
+    def in_depth(self) -> list[Node]:
+        """The facts in the order in which a walk down the derivations meets them: those of one way close together."""
+        derivations: dict[Node, list[int]] = {}
+        for at, head in enumerate(self._heads):
+            derivations.setdefault(head, []).append(at)
+        facts = set(self.facts)
+        found: list[Node] = []
+        seen: set[Node] = set()
+        pending = [self._goal]
+        while pending:
+            node = pending.pop()
+            if node not in seen:
+                seen.add(node)
+                if node in facts:
+                    found.append(node)
+                for at in reversed(derivations.get(node, ())):
+                    pending.extend(reversed(self._parents[at]))
+        return found
+
     def function(self, of_fact: Mapping[Node, Function], room: Room) -> Function:
         """The row's function, given those of the facts; rounds as in semi-naive evaluation."""
         functions: dict[Node, Function] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from typing import Any, Literal, TypeAlias
 
 from headwater.core.errors import BudgetSpent
@@ -23,7 +24,12 @@ VALUE: Literal["value"] = "value"
 
 def by_value(relation: str, row: tuple[Any, ...]) -> Any:
     """Rows in the order of their values, whatever their types."""
-    return tuple((type(value).__name__, value) for value in row), relation
+    return _comparable(row), relation
+
+
+def _comparable(value: Any) -> Any:
+    """A key that compares with that of any other value."""
+    return type(value).__name__, tuple(map(_comparable, value)) if isinstance(value, tuple) else value
 
 
 class Variables:
@@ -68,10 +74,11 @@ class Variables:
                 self._enter(fact, self._returned.pop() if self._returned else self._fresh())
         else:
             keyed = sorted(((self._key(fact), at) for at, fact in enumerate(new)), key=lambda one: one[0])
-            for place, (key, at) in enumerate(keyed):
-                number = self._between(key, (place + 1) / (len(keyed) + 1))
-                insort(self._places, (key, number), key=lambda one: one[0])
-                self._enter(new[at], number)
+            placed = [key for key, _ in self._places]
+            came: list[tuple[Any, int]] = []
+            for gap, run in groupby(keyed, lambda one: bisect_left(placed, one[0])):
+                came += self._fill(gap, [(key, new[at]) for key, at in run])
+            self._places = sorted(self._places + came, key=lambda one: one[0])
 
     def discard(self, fact: Fact) -> None:
         """The fact is gone, and no function depends on it any more."""
@@ -108,14 +115,17 @@ class Variables:
         relation, row = fact
         return self.order(relation, row) if callable(self.order) else by_value(relation, row)
 
-    def _between(self, key: Any, share: float) -> int:
-        """A free number between those of the neighbours, or else the free one that is closest."""
-        at = bisect_left(self._places, key, key=lambda one: one[0])
-        if not self._places:
-            return int(share * MOST_VARIABLES)
-        low = self._places[at - 1][1] if at else -1
-        high = self._places[at][1] if at < len(self._places) else MOST_VARIABLES
-        wanted = low + max(1, int((high - low) * share)) if high > low else low
+    def _fill(self, gap: int, run: list[tuple[Any, Fact]]) -> Iterator[tuple[Any, int]]:
+        """Spread facts evenly over the numbers between two neighbours, or close by where there are not enough."""
+        low = self._places[gap - 1][1] if gap else -1
+        high = self._places[gap][1] if gap < len(self._places) else MOST_VARIABLES
+        for at, (key, fact) in enumerate(run):
+            number = self._closest(low + max(1, (high - low) * (at + 1) // (len(run) + 1)))
+            self._enter(fact, number)
+            yield key, number
+
+    def _closest(self, wanted: int) -> int:
+        """The free number that is closest."""
         for distance in range(MOST_VARIABLES):
             for number in (wanted + distance, wanted - distance):
                 if 0 <= number < MOST_VARIABLES and number not in self._facts:
