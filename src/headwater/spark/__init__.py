@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headwater.spark.evaluate import evaluate
     from headwater.spark.maintain import maintain
-    from headwater.spark.sql import sql
+    from headwater.spark.sql import explain, sql
     from headwater.spark.state_view import progress, view
 
-__all__ = ["evaluate", "maintain", "progress", "sql", "view"]
+__all__ = ["evaluate", "explain", "maintain", "progress", "sql", "view"]
 
 _HOMES = {
     "evaluate": "headwater.spark.evaluate",
+    "explain": "headwater.spark.sql",
     "maintain": "headwater.spark.maintain",
     "progress": "headwater.spark.state_view",
     "sql": "headwater.spark.sql",

@@ -67,6 +67,35 @@ def translate(source: Source, tables: Mapping[str, Schema] | None = None) -> Tre
     return program.tree()
 
 
+def tables_read(source: Source) -> tuple[tuple[str, ...], bool]:
+    """The tables that a text reads and does not define, as first spelt; and whether it is recursive anywhere."""
+    statements, problems = read_statements(Text(source))
+    if problems:
+        raise SyntaxProblem(tuple(problems[:MOST_PROBLEMS]))
+    queries = [query for statement in statements for query in _queries(statement)]
+    defined = {statement.relation.lower() for statement in statements if isinstance(statement, Declaration)}
+    defined |= {view.name.lower() for statement in statements for view in _all_views(statement)}
+    defined |= {inner.alias.lower() for query in queries for inner in query.find_all(exp.CTE)}
+    found: dict[str, str] = {}
+    for query in queries:
+        for table in query.find_all(exp.Table):
+            if isinstance(table.this, exp.Identifier) and table.name.lower() not in defined:
+                found.setdefault(table.name.lower(), str(table.name))
+    recursive = any(view.recursive for statement in statements for view in _all_views(statement))
+    nested = any(inner.args.get("recursive") for query in queries for inner in query.find_all(exp.With))
+    return tuple(found.values()), recursive or nested
+
+
+def _all_views(statement: Statement) -> list[View]:
+    match statement:
+        case View(query=query):
+            return [statement, *_all_views(query)]
+        case Query(views=views):
+            return [each for view in views for each in _all_views(view)]
+        case _:
+            return []
+
+
 class _Program:
     """One pass over all statements. Undeclared tables have the columns that were `found` by the pass before."""
 
