@@ -156,7 +156,7 @@ def _beginning(contract: Contract, assignment: Assignment) -> Callable[..., Run]
                     deletes[relation] = pa.concat_tables([deletes[relation], rows]) if relation in deletes else rows
         done = yield from SHELF.transaction(assignment, shard, arrived.inserts, deletes)
         about = {
-            "rows": arrived.rows,
+            "rows": sum(count for name, count in arrived.rows.items() if assignment.scheme.tells(name, shard)),
             "rejected": dict(Counter(one.relation for one in arrived.rejected)),
             "set_aside": write_rejected(assignment, arrived.rejected),
             "feed": write_changes(assignment, shard, contract.views, done.outcome),

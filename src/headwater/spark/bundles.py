@@ -222,7 +222,7 @@ class Arrived:
     deletes: dict[str, pa.Table] = field(default_factory=dict)
     cleared: dict[str, set[tuple[Any, ...]]] = field(default_factory=dict)
     rejected: list[Rejection] = field(default_factory=list)
-    rows: int = 0
+    rows: dict[str, int] = field(default_factory=dict)
 
 
 def arrive(batches: Iterable[pa.RecordBatch], scheme: Scheme) -> Arrived:
@@ -242,7 +242,7 @@ def arrive(batches: Iterable[pa.RecordBatch], scheme: Scheme) -> Arrived:
     for relation, parts in bundles.items():
         parts.sort(key=lambda one: one[:2])
         rows = pa.concat_tables([part for _, _, part in parts], promote_options="permissive")
-        arrived.rows += rows.num_rows
+        arrived.rows[relation] = rows.num_rows
         _settle(arrived, relation, rows, scheme.keys.get(relation))
     arrived.rejected.sort(key=lambda one: (one.relation, one.reason, one.row))
     return arrived
@@ -257,7 +257,7 @@ def _settle(arrived: Arrived, relation: str, rows: pa.Table, key: tuple[int, ...
     if _INSERT not in rows.column_names:
         arrived.inserts[relation] = rows
         return
-    inserts = rows.column(_INSERT).to_numpy()
+    inserts = rows.column(_INSERT).fill_null(True).to_numpy()  # null: from an input that has inserts only
     rows = rows.drop_columns([_INSERT])
     if inserts.all():
         arrived.inserts[relation] = rows
