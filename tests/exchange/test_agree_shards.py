@@ -109,3 +109,25 @@ def test_a_sender_ships_each_row_once() -> None:
             away += int((member.owners(shipment, store.data[store.alive()]) != member.number).sum())
     assert sharded.rows("reach")
     assert cluster.traffic.rows == away
+
+
+def test_only_improving_values_travel() -> None:
+    text = """
+        relation near(x: int, y: int).
+        comp(X, min<X>) :- near(X, _).
+        comp(Y, min<V>) :- comp(X, V), near(X, Y).
+    """
+    sharded = Sharded.of_text(text, ("comp",), shards=2, kinds=("exchange",))
+    ring = [(one, (one + step) % 60) for one in range(60) for step in (1, 7, 59)]
+    sharded.apply({"near": ring}, {})
+    assert sharded.rows("comp") == {(one, 0) for one in range(60)}
+    cluster = sharded.cluster
+    for member in cluster.members:
+        (shipment,) = cluster.scheme.plan.shipments
+        store = member.shard.stores[shipment.outbox]
+        ever = store.data[: store.size]
+        assert (member.owners(shipment, ever) != member.number).all(), "what stays is in no outbox"
+    before = cluster.traffic.rows
+    assert before < 60 * 4, "a node hears of few labels, not of every label of every neighbour"
+    sharded.apply({"near": [(one, (one + 11) % 60) for one in range(60)]}, {})
+    assert cluster.traffic.rows - before <= 60, "each label that was sent before is not sent again"
