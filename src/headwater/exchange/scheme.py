@@ -29,7 +29,7 @@ from headwater.language.tree import Aggregate, Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
 from headwater.plan.decompose import decompose
-from headwater.plan.model import Plan, Table
+from headwater.plan.model import Plan, Ships, Table
 from headwater.plan.placement import obstacle, travelling
 from headwater.plan.tables import PICKS
 from headwater.program.model import Column, Program
@@ -181,7 +181,7 @@ def _exchange(program: CompiledProgram, model: Program, known: Known | None, rea
     if problem is not None:
         return problem
     types = infer(local, known)
-    plan = build(with_types(local, types), types, shards=True)
+    plan = build(with_types(local, types), types, ships=Ships.OTHERS)
     homes: dict[str, Home] = {}
     for relation in local.relations:
         column = location_of(relation)

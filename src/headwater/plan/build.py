@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from headwater.language.tree import Assign, Atom, Negation
 from headwater.plan import strands
-from headwater.plan.model import FlatRule, Level, Plan, Source
+from headwater.plan.model import FlatRule, Level, Plan, Ships, Source
 from headwater.plan.placement import place
 from headwater.plan.tables import Draft, Drafts, draft
 from headwater.program.model import Program
@@ -18,14 +18,16 @@ from headwater.program.types import Types
 _NOTHING: Mapping[int, Source] = MappingProxyType({})
 
 
-def build(program: Program, types: Types, *, shards: bool = False, owned: Mapping[int, Source] = _NOTHING) -> Plan:
+def build(
+    program: Program, types: Types, *, ships: Ships | None = None, owned: Mapping[int, Source] = _NOTHING
+) -> Plan:
     """The plan of a checked program whose types are known as far as data has shown them.
 
-    With `shards`, of a localised program that several shards evaluate together. With `owned`, of a program that every
+    With `ships`, of a localised program that several shards evaluate together. With `owned`, of a program that every
     shard evaluates for itself: the rules named there fire only for the values that a shard owns.
     """
     drafts = draft(program, types, owned)
-    shipments = place(program, drafts) if shards else ()
+    shipments = () if ships is None else place(program, drafts, ships)
     depth: dict[str, int] = {}
     for one in drafts.rules:
         atoms = sum(isinstance(goal, Atom) for goal in one.body)

@@ -27,6 +27,13 @@ class Reads(Enum):
     OLD = "old"
 
 
+class Ships(Enum):
+    """What goes through an outbox: all head rows that may live elsewhere, or only those that do."""
+
+    ALL = "all"
+    OTHERS = "others"
+
+
 class Best(Enum):
     MIN = "min"
     MAX = "max"

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from headwater.core.types import Type
 from headwater.language.tree import Aggregate, Atom, Constant, Goal, Negation, Term, Variable, Wildcard
-from headwater.plan.model import Shipment, Source, Table, Var, literal
+from headwater.plan.model import Shipment, Ships, Source, Table, Var, literal
 from headwater.plan.tables import PICKS, Draft, Drafts
 from headwater.program.model import Program, Relation
 from headwater.program.strata import Mode, strata
@@ -38,7 +38,7 @@ def obstacle(program: Program) -> str | None:
     return None
 
 
-def place(program: Program, drafts: Drafts) -> tuple[Shipment, ...]:
+def place(program: Program, drafts: Drafts, ships: Ships) -> tuple[Shipment, ...]:
     """Give the rules whose heads travel an outbox, and every such table an inbox."""
     relations = {relation.name: relation for relation in program.relations}
     shipments: dict[str, Shipment] = {}
@@ -57,7 +57,7 @@ def place(program: Program, drafts: Drafts) -> tuple[Shipment, ...]:
             received.append(_receiving(one, made, table))
         made = shipments[one.table]
         away = replace(one, table=made.outbox)
-        if made.column is not None and not made.everywhere:
+        if ships is Ships.OTHERS and made.column is not None and not made.everywhere:
             local.append(replace(one, owned=one.head[made.column]))
             away = replace(away, owned=one.head[made.column], mine=False)
         drafts.rules[at] = away

@@ -19,7 +19,7 @@ from headwater.exchange.routing import hash_values, owners
 from headwater.language.tree import Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
-from headwater.plan.model import Literal, Plan, Table
+from headwater.plan.model import Literal, Plan, Ships, Table
 from headwater.plan.placement import obstacle
 from headwater.program.types import infer, with_types
 from headwater.rewrite.localise import location_of
@@ -55,7 +55,7 @@ def layout(program: CompiledProgram, known: Known) -> Layout:
     if problem is not None:
         hint = "run it on one database"
         raise CheckProblem((Diagnostic("HW911", f"nodes cannot run this program together: {problem}", hint=hint),))
-    plan = build(local, infer(local, known), shards=True)
+    plan = build(local, infer(local, known), ships=Ships.ALL)
     return Layout(
         plan=plan,
         tables={table.name: table for table in plan.tables},
