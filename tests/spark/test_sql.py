@@ -16,6 +16,23 @@ DOUBLING = "WITH RECURSIVE r(a, b) AS (SELECT a, b FROM chain UNION ALL SELECT x
 STEP = "SELECT r.a, chain.b FROM r JOIN chain ON r.b = chain.a"
 REJECTED = {
     "union": f"WITH RECURSIVE r(a, b) AS (SELECT a, b FROM chain UNION {STEP}) SELECT * FROM r",
+    "under GROUP BY": (
+        "WITH RECURSIVE r(a, b) AS (SELECT a, b FROM chain UNION ALL SELECT r.a, min(chain.b) FROM r "
+        "JOIN chain ON r.b = chain.a GROUP BY r.a) SELECT * FROM r"
+    ),
+    "an outer join": (
+        "WITH RECURSIVE r(a, b) AS (SELECT a, b FROM chain UNION ALL SELECT chain.a, r.b FROM chain "
+        "LEFT JOIN r ON r.b = chain.a) SELECT * FROM r"
+    ),
+    "no beginning": f"WITH RECURSIVE r(a, b) AS ({STEP}) SELECT * FROM r",
+    "two parts that go on": (
+        f"WITH RECURSIVE r(a, b) AS (SELECT a, b FROM chain UNION ALL {STEP} UNION ALL SELECT b, a FROM r) "
+        "SELECT * FROM r"
+    ),
+    "mutual": (
+        "WITH RECURSIVE e(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM o WHERE n < 5), "
+        "o(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM e WHERE n < 5) SELECT * FROM o"
+    ),
     "stream": "CREATE STREAM s (ts TIMESTAMP, a INT)",
     "aggregate in the head": (
         f"WITH RECURSIVE r(a, min() AS b) AS (SELECT a, b FROM chain UNION ALL {STEP}) SELECT * FROM r"
