@@ -16,6 +16,8 @@ import pytest
 
 from tests.spark.conftest import SRC
 
+pytestmark = pytest.mark.soak
+
 HOME = Path(pyspark.__file__).parent
 DRIVER = Path(__file__).with_name("cluster_driver.py")
 
