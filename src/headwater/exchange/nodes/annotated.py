@@ -191,6 +191,8 @@ class Annotated(Node):
         for route in self.pulls.get(table, ()):
             asked = tuple(row[at] for at in route.rule.pulls[0].columns)
             for head, parts in route.follow(asked, None):
+                if not self.belongs(table, head):
+                    continue
                 provenance = self._provenance(route, head, parts)
                 found[head] = provenance if head not in found else self._algebra.either(found[head], provenance)
         ship = self.ships.get(table)

@@ -61,7 +61,7 @@ class Route:
 
     def __init__(
         self, strand: Strand, rule: FlatRule, types: tuple[Type, ...], tables: Tables, name: Callable[[str], str],
-        absences: Absences | None = None,
+        owns: Callable[[Any], bool], absences: Absences | None = None,
     ) -> None:  # fmt: skip
         self.rule = rule
         self.table = None if strand.start is None else name(strand.start.table)
@@ -84,8 +84,8 @@ class Route:
                     slots[variable] = len(slots)
                 case Test(goal=goal):
                     self._steps.append(_test(holds(goal, slots)))
-                case Owned():
-                    raise AssertionError("only decomposed plans ask which shard owns a value")
+                case Owned(source=source, mine=mine):
+                    self._steps.append(_owned(_source(source, slots), owns, mine=mine))
                 case other:
                     assert_never(other)
         self._head = _builder(rule.head, types, rule.types, slots)
@@ -221,6 +221,10 @@ def _let(compute: Getter) -> Step:
         return out
 
     return run
+
+
+def _owned(value: Getter, owns: Callable[[Any], bool], *, mine: bool) -> Step:
+    return lambda bindings, _: [one for one in bindings if owns(value(one[0])) is mine]
 
 
 def _test(check: Callable[[Row], bool]) -> Step:

@@ -44,6 +44,7 @@ class Node(ABC):
         names = [*layout.tables, *map(upper_copy, layout.stages.upper)]
         self.tables: dict[str, HashTable[Any]] = {name: HashTable() for name in names}
         self.shipments = {one.outbox: (at, one) for at, one in enumerate(layout.plan.shipments)}
+        self._shipment_of = {name: one for one in layout.plan.shipments for name in (one.outbox, one.table)}
         self.stage = 0
         self._followed = 0
         self._check: Callable[[int], None] = lambda _: None
@@ -74,7 +75,9 @@ class Node(ABC):
         named = partial(self.layout.stages.read_as, stage=stage)
 
         def route(strand: Strand) -> Route:
-            return Route(strand, rule, self.layout.tables[rule.table].types, self.tables, named, self.absent)
+            return Route(
+                strand, rule, self.layout.tables[rule.table].types, self.tables, named, self._owns, self.absent
+            )
 
         routes = self._routes[stage]
         for found, strands in ((routes.arrive, rule.arrive), (routes.forbid, rule.forbid), (routes.allow, rule.allow)):
@@ -177,6 +180,16 @@ class Node(ABC):
             [row for row, was in before.items() if now[row] and not was],
             [row for row, was in before.items() if was and not now[row]],
         )
+
+    def _owns(self, value: Any) -> bool:
+        return self.places.owner(value) == self.number
+
+    def belongs(self, table: str, row: Row) -> bool:
+        """Whether a row that was pulled is one of this table here: an outbox has only rows of others."""
+        shipment = self._shipment_of.get(table)
+        if shipment is None or shipment.column is None or shipment.everywhere:
+            return True
+        return self._owns(row[shipment.column]) is (table == shipment.table)
 
     def receivers(self, shipment: Shipment, row: Row) -> Iterable[int]:
         if shipment.everywhere:

@@ -175,7 +175,7 @@ class TwoPhase(Node):
         for route, columns in self._pulls(table):
             asked = tuple(row[at] for at in columns)
             for head, parts in route.follow(asked, None):
-                if head == row or self.kept[table].selection is not None:
+                if head == row or (self.kept[table].selection is not None and self.belongs(table, head)):
                     self._come(route, head, parts)
                     if head == row and self.kept[table].selection is None:
                         return
