@@ -115,7 +115,7 @@ def test_oracle_what_if_is_read_off(case: Case, seed: int) -> None:
     within_room(partial(check_what_if, seed=seed), case)
 
 
-@pairs(50)
+@pairs(30)
 @given(random_cases)
 def test_oracle_provenance_is_true_in_the_worlds_that_have_the_row(case: Case) -> None:
     within_room(check_worlds, cut_down(case))
