@@ -1,0 +1,103 @@
+"""A driver of `test_kills`: maintains a closure over the files that are there, and has somebody killed meanwhile.
+
+    python kills_driver.py FOLDER VICTIM STEP
+
+VICTIM is `driver` (this process dies at its STEPth step that touches a file), `worker` (in each of the next STEP
+batches one of its Python workers dies), or `nobody`. At the end the view is printed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import headwater as hw
+from headwater import spark as hws
+from headwater.spark import filesystem
+from headwater.spark.session import local_session
+
+TEXT = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
+
+
+def deadly(do: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapped(*given: Any) -> Any:
+        for when in ("before", "after"):
+            steps[0] -= 1
+            if steps[0] < 0:
+                print(f"killed {when} {do.__name__} {given[:2]}", flush=True)
+                os.kill(os.getpid(), signal.SIGKILL)
+            if when == "before":
+                found = do(*given)
+        return found
+
+    return wrapped
+
+
+def python_workers() -> list[int]:
+    """The Python workers of this driver: forked by a daemon, which its JVM started."""
+    parents: dict[int, int] = {}
+    names: dict[int, str] = {}
+    for one in Path("/proc").iterdir():
+        try:
+            number = int(one.name)
+            parents[number] = int((one / "stat").read_text().rpartition(")")[2].split()[1])
+            names[number] = (one / "cmdline").read_text()
+        except (ValueError, OSError):
+            continue
+    daemons = {number for number, name in names.items() if "daemon" in name and "python" in name}
+
+    def is_ours(number: int) -> bool:
+        while number > 1:
+            number = parents.get(number, 0)
+            if number == os.getpid():
+                return True
+        return False
+
+    return [number for number in daemons if parents[number] in daemons and is_ours(number)]
+
+
+def kill_workers(kills: int) -> None:
+    """Kill one worker per batch, while somebody works on it."""
+    done = number_of_commits()
+    for kill in range(kills):
+        while number_of_commits() == done + kill or not (found := python_workers()):
+            time.sleep(0.02)
+        os.kill(found[kill % len(found)], signal.SIGKILL)
+        print("killed a worker", flush=True)
+
+
+def number_of_commits() -> int:
+    return max((int(one.name[9:]) for one in (folder / "state" / "headwater").glob("manifest-*")), default=-1)
+
+
+folder, victim, steps = Path(sys.argv[1]), sys.argv[2], [int(sys.argv[3])]
+spark = local_session("kills", {"spark.master": "local[2,4]", "spark.ui.enabled": "false"})
+spark.sparkContext.setLogLevel("OFF")
+if victim == "driver":
+    for name in ("_write", "_move_unless_there", "_remove_file"):
+        setattr(filesystem, name, deadly(getattr(filesystem, name)))
+if victim == "worker":
+    threading.Thread(target=kill_workers, args=(steps[0],), daemon=True).start()
+stream = (
+    spark.readStream.schema("x long, y long, _change_type string")
+    .option("maxFilesPerTrigger", 1)
+    .json(str(folder / "in"))
+)
+query = hws.maintain(
+    hw.compile(TEXT),
+    {"link": stream},
+    checkpoint=str(folder / "state"),
+    output=str(folder / "out"),
+    shards=2,
+    trigger={"availableNow": True},
+)
+query.awaitTermination()
+print(json.dumps(sorted([row["x"], row[1]] for row in hws.view(str(folder / "state"), "reach").collect())))
+spark.stop()

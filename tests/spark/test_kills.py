@@ -1,0 +1,98 @@
+"""Ten kills in one run: of the driver at random steps of its batches, of Python workers at random moments.
+
+After every kill the query is started again on the same checkpoint. In the end the view is right, and the feed holds
+every batch once, whole: no batch twice, none lost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.spark.conftest import SRC
+
+DRIVER = Path(__file__).with_name("kills_driver.py")
+BATCHES = 16
+
+
+def closure(links: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    found = set(links)
+    while more := {(a, d) for a, b in found for c, d in found if b == c} - found:
+        found |= more
+    return found
+
+
+def written(folder: Path, dice: random.Random) -> list[set[tuple[int, int]]]:
+    """Files of changes for the stream, one per batch; the view after each."""
+    (folder / "in").mkdir()
+    links: set[tuple[int, int]] = set()
+    views = []
+    for batch in range(BATCHES):
+        went = {link for link in links if dice.random() < 0.3}
+        came = {(dice.randrange(9), dice.randrange(9)) for _ in range(5)} - links
+        links = links - went | came
+        views.append(closure(links))
+        changes = [("delete", link) for link in went] + [("insert", link) for link in came]
+        path = folder / "in" / f"{batch:03}.json"
+        path.write_text("\n".join(json.dumps({"x": x, "y": y, "_change_type": kind}) for kind, (x, y) in changes))
+        os.utime(path, (1_000_000 + batch, 1_000_000 + batch))
+    return views
+
+
+def run(folder: Path, victim: str, step: int) -> tuple[int, str]:
+    """A driver in a process group of its own, so that its JVM and workers go with it."""
+    env = os.environ | {"PYTHONPATH": str(SRC), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    told, problems = folder / "told", folder / "problems"
+    with told.open("w") as out, problems.open("w") as err:
+        command = [sys.executable, str(DRIVER), str(folder), victim, str(step)]
+        driver = subprocess.Popen(command, env=env, stdout=out, stderr=err, start_new_session=True)
+        try:
+            code = driver.wait(300)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(driver.pid, signal.SIGKILL)
+    assert code in (0, -signal.SIGKILL), problems.read_text()[-3000:]
+    return code, told.read_text()
+
+
+def feed(folder: Path) -> dict[int, Counter[tuple[str, tuple[int, int]]]]:
+    """What the change feed says, by batch."""
+    found: dict[int, Counter[tuple[str, tuple[int, int]]]] = {}
+    for path in sorted((folder / "out" / "reach" / "changes").glob("*.parquet")):
+        for row in pq.read_table(path).to_pylist():
+            *pair, kind, batch = row.values()
+            found.setdefault(batch, Counter())[kind, tuple(pair)] += 1
+    return found
+
+
+@pytest.mark.soak
+def test_ten_kills(tmp_path: Path) -> None:
+    dice = random.Random(11)
+    views = written(tmp_path, dice)
+    killed = 0
+    for _ in range(4):
+        code, _ = run(tmp_path, "driver", dice.randrange(3, 30))
+        killed += code == -9
+    code, told = run(tmp_path, "worker", 6)
+    assert code == 0, told
+    killed += told.count("killed a worker")
+    code, told = run(tmp_path, "nobody", 0)
+    assert set(map(tuple, json.loads(told.splitlines()[-1]))) == views[-1]
+    before: set[tuple[int, int]] = set()
+    said = feed(tmp_path)
+    for batch, after in enumerate(views):
+        expected = {("insert", row) for row in after - before} | {("delete", row) for row in before - after}
+        assert said.pop(batch, Counter()) == Counter(expected), f"batch {batch}"
+        before = after
+    assert not said
+    assert killed == 10
