@@ -146,11 +146,11 @@ def test_program_facts_are_certain() -> None:
 
 def test_rows_that_end_by_themselves_have_none() -> None:
     text = "stream ride(ts: int, a: string, b: string) ttl 5. to(A, B) :- ride(_, A, B)."
-    with pytest.raises(hw.CheckProblem, match="HW904"):
+    with pytest.raises(hw.CheckProblem, match="HW902"):
         hw.Database(hw.compile(text), provenance="absorption")
     db = hw.Database(hw.compile(text))
     db.apply(insert={"ride": [(1, "a", "b")]})
-    with pytest.raises(hw.CheckProblem, match="HW904"):
+    with pytest.raises(hw.CheckProblem, match="HW902"):
         db.critical("to", ("a", "b"))
 
 

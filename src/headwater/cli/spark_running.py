@@ -28,7 +28,7 @@ from headwater.pipeline import CompiledProgram
 
 INTERRUPTED = 130
 _NO_PYSPARK = (
-    "error[HW903]: --engine spark needs PySpark, which is not installed; run pip install 'headwater[spark]', "
+    "error[HW905]: --engine spark needs PySpark, which is not installed; run pip install 'headwater[spark]', "
     "or leave out --engine to run without Spark"
 )
 _DDL = {

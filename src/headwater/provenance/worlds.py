@@ -437,7 +437,7 @@ def refuse_time(plan: Plan, tables: Collection[str] | None = None) -> None:
                 f"absorption provenance says nothing of rows that end by themselves, and `{table.name}` has a time"
             )
             hint = "use provenance='witness', and `why`, `without` and `valid_until`; or declare it as a `relation`"
-            raise CheckProblem((Diagnostic("HW904", message, hint=hint),))
+            raise CheckProblem((Diagnostic("HW902", message, hint=hint),))
 
 
 def values_of(table: Table, codes: Sequence[int], symbols: Symbols) -> tuple[Any, ...]:

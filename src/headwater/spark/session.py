@@ -19,7 +19,7 @@ from headwater.core.errors import HeadwaterError
 
 RENAMING_FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _NO_JAVA = (
-    "error[HW903]: Spark needs Java, and there is no {place}; install a Java runtime, version 17 or later "
+    "error[HW905]: Spark needs Java, and there is no {place}; install a Java runtime, version 17 or later "
     "(for example the package openjdk-17-jre-headless), or set JAVA_HOME to one"
 )
 
