@@ -59,7 +59,9 @@ class SparkRunning:
         quiet: bool,
     ) -> None:
         self._file, self._inputs, self._streams, self._queries = file, inputs or [], streams or [], queries or []
-        self._output, self._checkpoint, self._shards = output, checkpoint, shards
+        self._output = None if output is None else output.absolute()  # Spark may run in another folder
+        self._checkpoint = None if checkpoint is None else checkpoint.absolute()
+        self._shards = shards
         self._guard: Guard | int | None = DEFAULT_GUARD if guard is None else guard or None
         self._once, self._header, self._most, self._quiet = once, header, most, quiet
 
@@ -101,7 +103,9 @@ class SparkRunning:
             static.setdefault(rows.relation, []).append(_frame(spark, rows))
         if streams:
             for one in streams:
-                static.setdefault(one.relation, []).append(self._stream(spark, program, one.relation, one.path))
+                static.setdefault(one.relation, []).append(
+                    self._stream(spark, program, one.relation, one.path.absolute())
+                )
             self._maintain(program, static, progress)
         else:
             self._evaluate(program, {name: _joined(frames) for name, frames in static.items()}, progress)
