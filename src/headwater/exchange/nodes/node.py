@@ -44,7 +44,7 @@ class Node(ABC):
         names = [*layout.tables, *map(upper_copy, layout.stages.upper)]
         self.tables: dict[str, HashTable[Any]] = {name: HashTable() for name in names}
         self.shipments = {one.outbox: (at, one) for at, one in enumerate(layout.plan.shipments)}
-        self._shipment_of = {name: one for one in layout.plan.shipments for name in (one.outbox, one.table)}
+        self._shipment_of = {one.table: one for one in layout.plan.shipments}
         self.stage = 0
         self._followed = 0
         self._check: Callable[[int], None] = lambda _: None
@@ -185,11 +185,11 @@ class Node(ABC):
         return self.places.owner(value) == self.number
 
     def belongs(self, table: str, row: Row) -> bool:
-        """Whether a row that was pulled is one of this table here: an outbox has only rows of others."""
+        """Whether a row that was pulled may stand in this table here; what an outbox holds is sent to where it may."""
         shipment = self._shipment_of.get(table)
         if shipment is None or shipment.column is None or shipment.everywhere:
             return True
-        return self._owns(row[shipment.column]) is (table == shipment.table)
+        return self._owns(row[shipment.column])
 
     def receivers(self, shipment: Shipment, row: Row) -> Iterable[int]:
         if shipment.everywhere:
