@@ -112,7 +112,7 @@ class SparkRunning:
         self._tell_bad(data.bad)
 
     def _evaluate(self, program: CompiledProgram, inputs: Mapping[str, Any], progress: ProgressLine) -> None:
-        from headwater.spark.evaluate import evaluate
+        from headwater.spark.evaluating import evaluate
 
         progress.step("deriving")
         views = evaluate(program, inputs, shards=self._shards, guard=self._guard)
@@ -128,7 +128,7 @@ class SparkRunning:
                 typer.echo(f"wrote {path}: {counted(table.num_rows, 'row')}", err=True)
 
     def _maintain(self, program: CompiledProgram, inputs: Mapping[str, list[Any]], progress: ProgressLine) -> None:
-        from headwater.spark.maintain import maintain
+        from headwater.spark.maintaining import maintain
 
         query = maintain(
             program,

@@ -15,19 +15,19 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headwater.spark.evaluate import evaluate
-    from headwater.spark.maintain import maintain
-    from headwater.spark.sql import explain, sql
+    from headwater.spark.evaluating import evaluate
+    from headwater.spark.maintaining import maintain
+    from headwater.spark.sql_queries import explain, sql
     from headwater.spark.state_view import progress, view
 
 __all__ = ["evaluate", "explain", "maintain", "progress", "sql", "view"]
 
 _HOMES = {
-    "evaluate": "headwater.spark.evaluate",
-    "explain": "headwater.spark.sql",
-    "maintain": "headwater.spark.maintain",
+    "evaluate": "headwater.spark.evaluating",
+    "explain": "headwater.spark.sql_queries",
+    "maintain": "headwater.spark.maintaining",
     "progress": "headwater.spark.state_view",
-    "sql": "headwater.spark.sql",
+    "sql": "headwater.spark.sql_queries",
     "view": "headwater.spark.state_view",
 }
 

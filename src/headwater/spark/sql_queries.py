@@ -12,7 +12,7 @@ from headwater.language.sql.doctor import diagnose
 from headwater.language.sql.program import tables_read
 from headwater.language.tree import Ordering, Query
 from headwater.program.items import ListOf
-from headwater.spark.evaluate import evaluate
+from headwater.spark.evaluating import evaluate
 from headwater.spark.types import shape_of, type_of
 
 
