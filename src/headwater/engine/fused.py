@@ -337,6 +337,7 @@ class FusedBest:
             head.standing = None
             raise EvaluationError(f"a sum in `{head.name}` does not fit into 64 bits; use floats (write 1.0 for 1)")
         cells = standing.touched[:met]
+        cells.sort()  # rows in the order of their groups meet the rows of the next round side by side
         left, right, lost = standing.left[cells], standing.right[cells], standing.rows[cells]
         standing.left[cells] = -1
         values = standing.values[cells]

@@ -126,7 +126,9 @@ class Store:
 
     def admit_rows(self, rows: npt.NDArray[np.int64]) -> None:
         """As `admit`, for rows."""
-        if rows.size:
+        if rows.shape[0] > _FEW:  # column by column is quicker on many rows, all at once on few
+            self.admit([rows[:, column] for column in range(self.width)])
+        elif rows.size:
             self.admit_range(rows.min(axis=0), rows.max(axis=0))
 
     def admit_range(self, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> None:
