@@ -160,7 +160,7 @@ class FusedSet:
         arguments = probe.arguments(tick)
         head.identify()
         clean = journal.all_alive(head)
-        writer = Writer(head, journal, 1 if clean else _ROOM)
+        writer = Writer(head, journal, _room(rows.size, clean))
         proofs, slots = rows.reshape(-1, 1), np.array([probe.slot])
         at, place, linked = 0, np.int64(-1), np.int32(-1)
         while at < rows.size:
@@ -183,6 +183,11 @@ class FusedSet:
                 if probe.left is head or probe.right is head:
                     arguments = probe.arguments(tick)
         return writer.came(), _NO_ROWS
+
+
+def _room(starting: int, clean: bool) -> int:
+    """Rows that may come back before the loop stops to write them down; large buffers cost more than they save."""
+    return 1 if clean else min(_ROOM, 8 * starting + 256)
 
 
 def _is_short(places: list[tuple[int, int]], key_from: npt.NDArray[np.int64]) -> bool:
@@ -240,7 +245,7 @@ class FusedTail:
         index = right.index(self._columns)
         newest = tick if self._reads is Reads.ALL else tick - 1
         clean = journal.all_alive(head)
-        writer = Writer(head, journal, 1 if clean else _ROOM)
+        writer = Writer(head, journal, _room(batch.size, clean))
         rows = np.arange(batch.size, dtype=np.int32)
         at, place, linked = 0, np.int64(-1), np.int32(-1)
         while at < rows.size:

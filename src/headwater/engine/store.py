@@ -20,7 +20,7 @@ import numpy.typing as npt
 from headwater.core.types import Type
 from headwater.engine import child_kernels, kernels
 from headwater.engine.expiry import Expiries
-from headwater.engine.index import FULLEST, Bounds, Index, Matrix, Rows, Space, box_of, hash_size
+from headwater.engine.index import FULLEST, Bounds, Index, Matrix, Rows, Space, box_of, hash_size, within
 from headwater.engine.journal import Entry, Journal
 from headwater.engine.standing import Standing
 from headwater.engine.states import GHOST, GONE
@@ -132,7 +132,7 @@ class Store:
             self.admit_range(rows.min(axis=0), rows.max(axis=0))
 
     def admit_range(self, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> None:
-        if (low >= self.bounds.low).all() and (high <= self.bounds.high).all():
+        if within(low, high, self.bounds.low, self.bounds.high):
             return
         np.minimum(self.bounds.low, low, out=self.bounds.low)
         np.maximum(self.bounds.high, high, out=self.bounds.high)
