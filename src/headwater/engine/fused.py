@@ -92,6 +92,11 @@ class _Probe:
         newest = tick if self.reads is Reads.ALL else tick - 1
         return not ((stamps > GONE) & (stamps <= newest)).any()
 
+    def reach(self) -> tuple[Any, ...]:
+        """What `bounds` depend on."""
+        left, right = self.left.bounds, self.right.bounds
+        return left, left.version, right, right.version
+
     def carried(self, column: int, reads: int) -> Matrix:
         """A column of `right` in the order in which its index has the rows; empty where there is none."""
         if column < 0 or not reads:
@@ -149,6 +154,7 @@ class FusedSet:
         places = [probe.place(one, kind, symbols) for one, kind in zip(rule.head, kinds, strict=True)]
         self._places = _places(places)
         self._short = _is_short(places, probe.key_from)
+        self._admitted: tuple[Any, ...] = ()  # the bounds for which the head has room
         self._ends = (*places[0], *places[-1])
 
     def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Outcome:
@@ -156,7 +162,10 @@ class FusedSet:
         probe, head = self._probe, self._head
         if rows.size == 0 or probe.meets_nothing(rows.size, tick):
             return _NO_ROWS, _NO_ROWS
-        head.admit_range(*probe.bounds(self._places))
+        reach = (*probe.reach(), head.bounds)
+        if reach != self._admitted:
+            head.admit_range(*probe.bounds(self._places))
+            self._admitted = reach
         arguments = probe.arguments(tick)
         head.identify()
         clean = journal.all_alive(head)

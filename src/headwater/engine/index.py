@@ -75,9 +75,10 @@ class Space:
 class Bounds:
     """Smallest and largest code seen per column of a store."""
 
-    __slots__ = ("high", "low")
+    __slots__ = ("high", "low", "version")
 
     def __init__(self, width: int) -> None:
+        self.version = 0  # counts how often they were widened
         self.low = np.full(width, np.iinfo(np.int64).max, dtype=np.int64)
         self.high = np.full(width, np.iinfo(np.int64).min, dtype=np.int64)
 
@@ -88,8 +89,12 @@ class Bounds:
 
     def include(self, matrix: Matrix) -> None:
         if matrix.shape[0]:
-            np.minimum(self.low, matrix.min(axis=0), out=self.low)
-            np.maximum(self.high, matrix.max(axis=0), out=self.high)
+            self.widen(matrix.min(axis=0), matrix.max(axis=0))
+
+    def widen(self, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> None:
+        np.minimum(self.low, low, out=self.low)
+        np.maximum(self.high, high, out=self.high)
+        self.version += 1
 
 
 def hash_size(rows: int) -> int:

@@ -122,7 +122,7 @@ class Snapshot:
             if not _fits(store, arrays):
                 raise self._damaged()
             store.load(*arrays, count=counts["count"])
-            store.bounds.low[:], store.bounds.high[:] = counts["low"], counts["high"]
+            store.bounds.widen(np.array(counts["low"], dtype=np.int64), np.array(counts["high"], dtype=np.int64))
 
     def _array(
         self, body: npt.NDArray[np.uint8], kind: str, shape: list[int], at: int, expected: int

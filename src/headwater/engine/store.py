@@ -134,8 +134,7 @@ class Store:
     def admit_range(self, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> None:
         if within(low, high, self.bounds.low, self.bounds.high):
             return
-        np.minimum(self.bounds.low, low, out=self.bounds.low)
-        np.maximum(self.bounds.high, high, out=self.bounds.high)
+        self.bounds.widen(low, high)
         if self.data.dtype == np.int32 and (
             self.bounds.low.min(initial=0) < _NARROW.min or self.bounds.high.max(initial=0) > _NARROW.max
         ):
