@@ -29,7 +29,7 @@ from headwater.core.types import Type
 from headwater.engine.answers import arrow_table, asked, seen_change
 from headwater.engine.columns import to_values
 from headwater.engine.copies import net, numbered
-from headwater.engine.fitting import fit, shown
+from headwater.engine.fitting import MOMENTS, fit, shown
 from headwater.engine.guard import DEFAULT_GUARD, NO_GUARD, Guard
 from headwater.engine.index import Matrix
 from headwater.engine.intake import Header, Intake, Rejected, encode_rows, guess_types, reject_untyped, take_in
@@ -43,7 +43,7 @@ from headwater.language.tree import Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
 from headwater.plan.model import Plan, Table
-from headwater.program.clock import clock_type
+from headwater.program.clock import FOREVER, TOO_FAR, clock_type
 from headwater.program.model import Program
 from headwater.program.nearest import nearest
 from headwater.program.types import infer, with_types
@@ -171,7 +171,8 @@ class Database:
             codes_in = self._encode(inserts, shard.plan, known, rejected)
             codes_out = self._encode(deletes, shard.plan, known, rejected)
             if rejected and strict:
-                raise DataError(_rejection(rejected))
+                hint = "mend the rows, declare the relation's types, or pass strict=False to set such rows aside"
+                raise DataError(_rejection(rejected, hint))
             self._number_copies(shard, codes_in, codes_out)
             late = self._set_late_aside(codes_in, shard)
             follow = None if self._absorbed is None else partial(self._absorbed.follow, shard)
@@ -195,7 +196,7 @@ class Database:
         now = self._moment(time)
         before = self._shard.clock.now
         if before is not None and now < before:
-            raise DataError(f"error[HW803]: time does not go back: it is {self.now!r} already, not {time!r}")
+            raise DataError(f"error[HW803]: time does not go back: it is {self.now} already, not {time}")
         with held_back() as interruption:
             return self._changes(self._shard.apply({}, {}, lambda: interruption.noted, now), ())
 
@@ -225,7 +226,7 @@ class Database:
         taken = self._take(facts)
         codes = self._encode(taken, self._shard.plan, self._known, rejected)
         if rejected:
-            raise DataError(_rejection(rejected))
+            raise DataError(_rejection(rejected, "mend the rows: they are to look like those of the relation"))
         self._number_copies(self._shard, {}, codes)
         with held_back():
             if self._absorbed is not None:
@@ -310,7 +311,7 @@ class Database:
         more than `nodes`, it is `Bounds`.
         """
         row, codes = self._row(relation, row, find_code)
-        chance = chance_of(facts, self._base)
+        chance = chance_of(facts, self._base, self._as_kept)
         with held_back() as interruption:
             return self._questions.probability(relation, codes, chance, interruption.check)
 
@@ -520,14 +521,19 @@ class Database:
         if self._clock is None:
             raise DataError("error[HW803]: this program knows no time: it has no stream and no ttl")
         try:
-            return encode(fit(time, self._clock), self._clock, self._symbols)
+            moment = encode(fit(time, self._clock), self._clock, self._symbols)
         except ValueError as problem:
             raise DataError(f"error[HW803]: {time!r} is no moment of the clock: {problem}") from None
+        if moment >= FOREVER:
+            raise DataError(f"error[HW803]: {time!r} is no moment of the clock: {TOO_FAR}")
+        return moment
 
     def _time(self, moment: int | None) -> Any:
         """A moment as users write it."""
         if moment is None or self._clock is None:
             return None
+        if self._clock is Type.TIMESTAMP and moment not in MOMENTS:
+            return None  # no clock gets there
         return to_values(np.array([moment], dtype=np.int64), self._clock, self._symbols, nullable=False)[0]
 
     def _alive(self, relation: str, row: tuple[Any, ...]) -> int:
@@ -602,6 +608,18 @@ class Database:
             raise DataError(f"{relation}{values!r}: {problem}") from None
         return values, self._one_of(table, codes)
 
+    def _as_kept(self, relation: str, row: Any) -> tuple[Any, ...]:
+        """A base fact that a user names, in the values that provenance has for it."""
+        values, _ = self._row(relation, row, find_code)
+        types = [one.type for one in self._table(relation).written]
+        fitting = [fit(value, kind, nullable=True) for value, kind in zip(values, types, strict=True)]
+        return tuple(
+            to_values(np.array([value]), kind, self._symbols, nullable=False)[0]
+            if value is not None and kind in (Type.TIMESTAMP, Type.DURATION)
+            else value
+            for value, kind in zip(fitting, types, strict=True)
+        )
+
     def _one_of(self, table: Table, codes: Codes) -> Codes:
         """Of the rows that look like this, the first; if there is none, one that cannot be there."""
         if not table.hidden:
@@ -645,19 +663,21 @@ def _names(table: Table) -> tuple[str, ...]:
     return tuple(one.name for one in table.written)
 
 
-def _unknown(name: str, program: CompiledProgram, model: Program) -> str:
+def _unknown(name: Any, program: CompiledProgram, model: Program) -> str:
     if any(one.name == name for one in program.checked.relations):
         return f"`{name}` is not maintained, because no query needs it; add `query {name}(...)`"
+    if not isinstance(name, str):
+        return f"a relation is given by its name, not as {shown(name)}"
     close = nearest(name, [one.name for one in model.relations])
     return f"there is no relation `{name}`" + (f"; did you mean `{close}`?" if close else "")
 
 
-def _rejection(rejected: list[Rejected]) -> str:
+def _rejection(rejected: list[Rejected], hint: str) -> str:
     lines = [f"error[HW801]: {len(rejected)} row(s) do not fit; nothing was applied"]
     lines += [f"  {one}" for one in rejected[:5]]
     if len(rejected) > 5:
         lines.append(f"  ... and {len(rejected) - 5} more")
-    lines.append("  hint: mend the rows, declare the relation's types, or pass strict=False to set such rows aside")
+    lines.append(f"  hint: {hint}")
     return "\n".join(lines)
 
 

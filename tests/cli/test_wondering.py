@@ -36,6 +36,19 @@ def test_what_would_go() -> None:
     ]
 
 
+def test_a_fact_named_twice_is_one_fact() -> None:
+    result = ask("whatif", "link(c, e)", "link(_, e)")
+    assert result.stdout.splitlines()[0] == "without 1 fact:"
+
+
+def test_chances_of_single_facts_with_a_time() -> None:
+    Path("paths.dl").write_text("relation link(at: timestamp, x: int).\np(X) :- link(_, X).\n")
+    Path("links.csv").write_text("at,x\n2020-01-01 10:00,1\n2020-01-01 11:00,2\n")
+    result = ask("reliability", "p(X)", "--chance", "link(T, 1)=0.5")
+    assert [line.split() for line in result.stdout.splitlines()[1:]] == [["p(1)", "0.5"], ["p(2)", "1"]]
+    assert "2020-01-01 10:00:00" in ask("critical", "p(1)").stdout
+
+
 def test_what_would_go_for_machines() -> None:
     changes = json.loads(ask("whatif", "link(a, Y)", "--format", "json").stdout)
     assert changes["reachable"]["inserted"] == []

@@ -222,11 +222,57 @@ def test_moments_that_the_clock_does_not_take(text: str, moment: object, message
     assert db.now == (5 if "stream" in text else None)
 
 
-def test_far_moments_do_not_overflow() -> None:
+@pytest.mark.parametrize("time", [2**62, 2**63 - 1])
+def test_moments_beyond_the_end_of_time_are_refused(time: int) -> None:
     db = opened()
-    db.apply(insert={"link": [(2**63 - 1, "a", "b")]})
-    assert pairs(db) == set(), "no lease reaches beyond the end of time"
-    assert db.now == 2**63 - 1
+    with pytest.raises(hw.DataError, match=r"time goes up to 2\*\*62 - 1"):
+        db.apply(insert={"link": [(time, "a", "b")]})
+    with pytest.raises(hw.DataError, match=r"time goes up to 2\*\*62 - 1"):
+        db.advance(time)
+    changes = db.apply(insert={"link": [(3, "a", "b"), (time, "b", "c")]}, strict=False)
+    assert [one.row for one in changes.rejected] == [(time, "b", "c")]
+    assert pairs(db) == {("a", "b")}
+    assert db.now == 3
+
+
+def test_rows_of_the_last_moment_are_there() -> None:
+    db = opened()
+    db.apply(insert={"link": [(2**62 - 1, "a", "b")]})
+    assert pairs(db) == {("a", "b")}
+    assert db.valid_until("reach", (None, "a", "b")) is None, "no clock gets to its end"
+
+
+def test_an_end_after_the_year_9999_is_never() -> None:
+    db = opened("stream seen(ts: timestamp, x: string) ttl 30 seconds. p(X) :- seen(_, X).")
+    db.apply(insert={"seen": [(dt.datetime.max, "a")]})
+    assert db.valid_until("p", ("a",)) is None
+    assert "until" not in str(db.why("p", ("a",)))
+
+
+def test_the_first_moment_is_on_a_step_or_before_one() -> None:
+    db = opened("stream seen(ts: int, x: string). p(X) :- seen(_, X). query p(X), WINDOW(9, 3).")
+    first = -(2**63)
+    step = -(first // -3) * 3
+    db.apply(insert={"seen": [(first, "a")]})
+    assert db.rows("p") == set()
+    assert step > first
+    db.advance(step)
+    assert db.rows("p") == {("a",)}
+    db.advance(step + 9)
+    assert db.rows("p") == set()
+
+
+def test_a_fact_that_ends_at_zero_decides() -> None:
+    db = opened()
+    db.apply(insert={"link": [(-10, "a", "b"), (-4, "b", "c")]})
+    assert "link(-10, a, b)  until 0 (decides)" in str(db.why("reach", (None, "a", "c")))
+
+
+def test_time_that_would_go_back_is_told_as_people_write_it() -> None:
+    db = opened("stream seen(ts: timestamp, x: string) ttl 30 seconds. p(X) :- seen(_, X).")
+    db.advance(dt.datetime(2026, 1, 1, 11, 30))
+    with pytest.raises(hw.DataError, match="it is 2026-01-01 11:30:00 already, not 2026-01-01 00:00:00"):
+        db.advance(dt.datetime(2026, 1, 1))
 
 
 def test_a_failed_transaction_leaves_the_clock_alone() -> None:

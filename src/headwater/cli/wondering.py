@@ -78,13 +78,13 @@ class Wondering:
         raise typer.Exit(status)
 
     def without(self, db: Database, facts: list[str], form: TableOrJson, most: int) -> int:
-        doomed: dict[str, list[Row]] = {}
+        named: dict[str, dict[Row, None]] = {}
         for text in facts:
             relation, rows = _rows(db, text)
             if not rows:
                 raise DataError(f"no row of `{relation}` matches {text}")
-            doomed.setdefault(relation, []).extend(rows)
-        changes = db.without(doomed)
+            named.setdefault(relation, {}).update(dict.fromkeys(rows))
+        changes = db.without({relation: list(rows) for relation, rows in named.items()})
         if form is TableOrJson.JSON:
             _print_json(
                 {
@@ -93,7 +93,7 @@ class Wondering:
                 }
             )
             return 0
-        typer.echo(f"without {counted(sum(map(len, doomed.values())), 'fact')}:")
+        typer.echo(f"without {counted(sum(map(len, named.values())), 'fact')}:")
         for name in changes:
             show_change(self._console, name, changes[name], most)
         return 0

@@ -209,7 +209,7 @@ def _plus(times: Codes, span: int) -> Codes:
 
 def _step_after(times: Codes, slide: int) -> Codes:
     """The first step at or after each moment."""
-    return np.where(times >= FOREVER - slide, FOREVER, -(-times // slide) * slide)
+    return np.where(times >= FOREVER - slide, FOREVER, times + (slide - times % slide) % slide)
 
 
 def _latest(keys: Codes, ages: Codes) -> npt.NDArray[np.intp]:

@@ -22,6 +22,7 @@ from headwater.engine.columns import Column, column_codes, plain, stands_for_nul
 from headwater.engine.fitting import fit, is_null, shown, type_of
 from headwater.engine.values import NULL, Codes, Symbols
 from headwater.plan.model import Table
+from headwater.program.clock import FOREVER, TOO_FAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +249,8 @@ def encode_rows(table: Table, names: Sequence[str], intake: Intake, symbols: Sym
     keep = np.ones(intake.size, dtype=np.bool_)
     for name, one, column in zip(names, table.written, intake.columns, strict=True):
         codes, problems = _column(column, one.type, symbols, nullable=one.at in table.nullable, holds_nulls=holds_nulls)
+        if one.at is not None and one.at == table.time:
+            problems = sorted([*problems, *((int(at), TOO_FAR) for at in np.flatnonzero(codes >= FOREVER))])
         for at, reason in problems:
             if keep[at]:
                 keep[at] = False

@@ -17,7 +17,9 @@ from headwater.language.tree import Duration, Kind
 from headwater.program.model import Program, Relation
 
 FOREVER = 2**62
-"""The end of a row that never ends."""
+"""The end of a row that never ends. Every moment of a clock comes before it."""
+
+TOO_FAR = "time goes up to 2**62 - 1"
 
 
 @dataclass(frozen=True, slots=True)

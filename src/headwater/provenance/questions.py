@@ -71,9 +71,9 @@ class Critical:
         self._provenance = provenance
         self.facts: list[Fact] = provenance.critical()
 
-    def cuts(self, limit: int = 10) -> list[list[Fact]]:
+    def cuts(self, limit: int | None = 10) -> list[list[Fact]]:
         """The minimal sets of facts whose loss takes the row away, smallest first; `facts` are those of one member."""
-        return list(islice(self._provenance.cuts(), _positive(limit)))
+        return first(self._provenance.cuts(), limit)
 
     def __repr__(self) -> str:
         return f"Critical({self.relation}{self.row!r}: {len(self.facts)} facts)"
@@ -104,10 +104,13 @@ def _positive(limit: int) -> int:
     return limit
 
 
-def chance_of(chances: Chances, known: Callable[[str], object]) -> Callable[[Fact], Any]:
+def chance_of(
+    chances: Chances, known: Callable[[str], object], kept: Callable[[str, Any], tuple[Any, ...]]
+) -> Callable[[Fact], Any]:
     """How probable each fact is: by one number for all, by relation, or by row. What is not mentioned is certain.
 
-    `known` raises where a relation is none whose facts can be uncertain.
+    `known` raises where a relation is none whose facts can be uncertain; `kept` gives a row in the values that facts
+    have, and raises where it cannot be one of the relation.
     """
     if not isinstance(chances, Mapping):
         one = _checked(chances, "all facts")
@@ -118,8 +121,7 @@ def chance_of(chances: Chances, known: Callable[[str], object]) -> Callable[[Fac
         known(relation)
         if isinstance(given, Mapping):
             for row, one in given.items():
-                values = tuple(row) if isinstance(row, list | tuple) else (row,)
-                by_row[relation, values] = _checked(one, f"{relation}{values!r}")
+                by_row[relation, kept(relation, row)] = _checked(one, f"{relation}{row!r}")
         else:
             by_relation[relation] = _checked(given, f"`{relation}`")
     return lambda fact: by_row.get(fact, by_relation.get(fact[0], 1))

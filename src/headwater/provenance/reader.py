@@ -16,7 +16,7 @@ from headwater.engine.shard import Shard
 from headwater.engine.states import BASE
 from headwater.engine.store import Store
 from headwater.engine.strand import Runner
-from headwater.engine.values import SYMBOLIC, Codes, Symbols, decode, null_code
+from headwater.engine.values import SYMBOLIC, Codes, Symbols, null_code
 from headwater.language.printer import print_goal, print_rule, print_term
 from headwater.language.tree import Assign, Atom, Constant, Negation, Variable
 from headwater.plan.model import Absent, FlatRule, Join, Let, Owned, Step, Table, Test, Var
@@ -61,7 +61,9 @@ class Reader:
 
     def _decide(self, made: dict[tuple[str, int], Proof]) -> None:
         """Point out the facts that end first."""
-        ends = {key: self._lease(self._shard.stores[key[0]], key[1]) for key, node in made.items() if node.until}
+        ends = {
+            key: self._lease(self._shard.stores[key[0]], key[1]) for key, node in made.items() if node.until is not None
+        }
         facts = {key: end for key, end in ends.items() if made[key].reason in (Reason.FACT, Reason.STATED)}
         for key, end in facts.items():
             made[key].decides = end == min(facts.values())
@@ -148,7 +150,7 @@ class Reader:
 
     def _decoded(self, batch: Batch, name: str, flat: FlatRule, most: int) -> list[Any]:
         codes, symbols = batch.columns[name][:most], self._shard.symbols
-        return decode(codes, flat.types[name], symbols, nullable=name in flat.nullable)
+        return to_values(codes, flat.types[name], symbols, nullable=name in flat.nullable)
 
     def _bindings(self, flat: FlatRule, store: Store, row: int) -> Batch:
         """The variables of a rule under the derivation that a row's witness names."""

@@ -58,6 +58,6 @@ class Room:
     def spent(self) -> BudgetSpent:
         return BudgetSpent(
             f"error[HW903]: provenance needs more than {self.nodes:,} nodes; nothing was changed\n"
-            "  hint: give more room (nodes=...) or another order of variables (order=...), "
-            "or ask about single rows of a database with provenance='witness'"
+            "  hint: give more room (nodes=..., --nodes) or another order of variables (order=...); where "
+            "provenance='absorption' keeps that of all rows, a database without it can still be asked about single ones"
         )

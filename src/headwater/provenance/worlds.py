@@ -23,11 +23,12 @@ import numpy as np
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import BudgetSpent, CheckProblem
 from headwater.core.types import Type
+from headwater.engine.columns import to_values
 from headwater.engine.journal import Journal
 from headwater.engine.states import BASE, GONE
 from headwater.engine.store import Store
 from headwater.engine.strand import Context
-from headwater.engine.values import NULL, Codes, Symbols, code_of_float, decode, null_code
+from headwater.engine.values import NULL, Codes, Symbols, code_of_float, null_code
 from headwater.plan.model import Aggregation, Contribution, Level, Plan, Table
 from headwater.provenance import absorption
 from headwater.provenance.absorption import Function
@@ -436,14 +437,17 @@ def refuse_time(plan: Plan, tables: Collection[str] | None = None) -> None:
             message = (
                 f"absorption provenance says nothing of rows that end by themselves, and `{table.name}` has a time"
             )
-            hint = "use provenance='witness', and `why`, `without` and `valid_until`; or declare it as a `relation`"
+            hint = (
+                "ask `why`, `without` (whatif), `blast_radius` and `valid_until` of a database without "
+                "provenance='absorption'; or declare it as a `relation` without a ttl"
+            )
             raise CheckProblem((Diagnostic("HW902", message, hint=hint),))
 
 
 def values_of(table: Table, codes: Sequence[int], symbols: Symbols) -> tuple[Any, ...]:
     """One row as values, in the columns that a user wrote."""
     return tuple(
-        decode(np.array([codes[one.at]], dtype=np.int64), one.type, symbols, nullable=one.at in table.nullable)[0]
+        to_values(np.array([codes[one.at]], dtype=np.int64), one.type, symbols, nullable=one.at in table.nullable)[0]
         for one in table.written
         if one.at is not None
     )
