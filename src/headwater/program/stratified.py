@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headwater.core.diagnostics import Diagnostic
+from headwater.core.source import Span
 from headwater.language.tree import Aggregate, Rule
 from headwater.program.aggregates import AGGREGATES, aggregate_columns
 from headwater.program.cycles import Cycle, cycles
@@ -33,14 +34,19 @@ def strata_problems(program: Program) -> Iterator[Diagnostic]:
 
 
 def _negations(cycle: Cycle) -> Iterator[Diagnostic]:
+    told: set[tuple[str, Span | None]] = set()  # one NOT IN in a query becomes several rules, and is still one mistake
     for rule in cycle.rules:
         for atom, negated in body_atoms(rule):
             if negated and atom.relation in cycle.relations:
+                span = atom.span or rule.span
+                if span is not None and (atom.relation, span) in told:
+                    continue
+                told.add((atom.relation, span))
                 path, rules = cycle.around(rule, atom.relation)
                 yield Diagnostic(
                     "HW501",
                     f"`{atom.relation}` is negated inside the cycle that defines it",
-                    atom.span or rule.span,
+                    span,
                     note=f"the cycle is {path}, made by {rules}",
                     hint="split the relation in two, so that the negated one is complete before it is asked",
                 )

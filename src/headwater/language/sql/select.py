@@ -313,7 +313,16 @@ class Selects:
                 select.args["having"],
                 hint="filter rows in WHERE, or groups in a view over the recursive one",
             )
-        keys = set(self._keys(select, body, items))
+        keys = list(self._keys(select, body, items))
+        for key in keys:
+            if not any(self._equals(item.node, key, body) for item in items):
+                self.text.refuse(
+                    "HW511",
+                    f"`{self.text.written(key)}` is grouped by, but not selected",
+                    key,
+                    note="inside a recursion the groups are those of the view: one row is kept for its other columns",
+                    hint="select it as a column of the view, or leave it out of GROUP BY",
+                )
         values = Values(body, self.queries.scalar)
         found: list[Value] = []
         head: list[Term | Aggregate] = []

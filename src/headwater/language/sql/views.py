@@ -38,6 +38,7 @@ class Views:
             if view.name.lower() in by_name:
                 self.text.refuse("HW204", f"`{view.name}` is defined twice", view.span, hint="rename one of them")
             by_name[view.name.lower()] = view
+            self._check_columns(view)
         names = {key: self._relation(view.name, owner) for key, view in by_name.items()}
         for group in components(by_name):
             try:
@@ -45,7 +46,8 @@ class Views:
             except Refused as refused:
                 self.context.problems.append(refused.diagnostic)
                 for key in group:  # what reads it is looked at as well
-                    scope.views.setdefault(key, Table(names[key], [], open=True))
+                    named = _headings(by_name[key])
+                    scope.views.setdefault(key, Table(names[key], named, open=not named))
         return scope
 
     def _relation(self, name: str, owner: str) -> str:
@@ -67,10 +69,23 @@ class Views:
                 first.span,
                 hint=f"write CREATE RECURSIVE VIEW {first.name} AS ..., or WITH RECURSIVE",
             )
+        if not first.recursive and group[0] in mentioned(first) and not self._is_known(group[0], scope):
+            self.text.refuse(
+                "HW233",
+                f"`{first.name}` reads itself",
+                first.span,
+                hint=f"write WITH RECURSIVE; or, if a table `{first.name}` is meant, "
+                f"CREATE TABLE {first.name} (...) first",
+            )
         inner = self.inside(first, scope, names[group[0]])
         assert first.query.select is not None
         table = self.queries.relation(first.query.select, inner, names[group[0]])
         scope.views[group[0]] = self._headed(first, table)
+
+    def _is_known(self, key: str, scope: Scope) -> bool:
+        """Whether a name means something outside the WITH: a view, or a table that was declared."""
+        table = self.context.tables.get(key)
+        return scope.find(key) is not None or (table is not None and not table.open)
 
     def inside(self, view: View, scope: Scope, owner: str) -> Scope:
         return self.scope(view.query.views, scope, owner=owner) if view.query.views else scope
@@ -92,6 +107,18 @@ class Views:
             Column(new.name, old.type, old.nullable) for new, old in zip(view.columns, table.columns, strict=True)
         ]
         return self.context.define(Table(table.relation, columns, table.hidden, table.key, span=table.span))
+
+    def _check_columns(self, view: View) -> None:
+        seen: set[str] = set()
+        for column in view.columns or ():
+            if column.name.lower() in seen:
+                self.text.refuse(
+                    "HW205",
+                    f"`{view.name}` has two columns called `{column.name}`",
+                    column.span,
+                    hint="rename one of them",
+                )
+            seen.add(column.name.lower())
 
     def check_width(self, view: View, width: int) -> None:
         if view.columns is not None and len(view.columns) != width:
@@ -239,6 +266,8 @@ class _Recursion:
         """Whether its rows go straight into the view: groups that do not read the recursion are made first."""
         if branch.args.get("with_"):
             return False
+        if aggregates and branch.args.get("from_") is None:
+            return False  # a row of constants would be a fact, and a fact has nothing to aggregate
         return not self.queries.selects.grouped(branch) or bool(aggregates) or self._is_recursive(branch)
 
     def _copied(self, part: Table, name: str, aggregates: dict[int, str]) -> list[Value]:
@@ -287,6 +316,11 @@ class _Recursion:
                     )
                 )
                 return
+
+
+def _headings(view: View) -> list[Column]:
+    """The columns that a view's head names, and nothing known of them."""
+    return [Column(column.name) for column in view.columns or ()]
 
 
 def _settled(before: Type | None, values: list[Value]) -> Type | None:
