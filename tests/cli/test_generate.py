@@ -49,3 +49,11 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     made = CliRunner().invoke(app, ["generate", "transit-stub", "--output", str(tmp_path / "file" / "net")])
     assert made.exit_code == 2
     assert "file" in made.output
+
+
+def test_a_folder_that_is_a_file_is_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "net").write_text("")
+    made = CliRunner().invoke(app, ["generate", "transit-stub", "-o", str(tmp_path / "net")])
+    assert made.exit_code == 2
+    assert made.output.startswith("error: ")
+    assert "is a file; --output takes a folder" in made.output

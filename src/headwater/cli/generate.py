@@ -10,7 +10,7 @@ import pyarrow as pa
 import typer
 
 from headwater.core.errors import FileError
-from headwater.files.write import write_table
+from headwater.files.write import make_folder, write_table
 from headwater.network.sensors import Grid, field, neighbours
 from headwater.network.topology import Density, TransitStub, links, with_about
 
@@ -69,14 +69,14 @@ def generate(
             made: Made = {"link": (("src", "dst", "latency"), rows)}
         else:
             made = _sensors(Grid(side, spacing, regions, triggered, seed), radius)
-        output.mkdir(parents=True, exist_ok=True)
+        make_folder(output)
         for relation, (columns, found) in made.items():
             path = write_table(output, relation, _table(columns, found), "csv")
             typer.echo(f"{path}: {len(found):,} rows")
     except ValueError as problem:
         raise typer.BadParameter(str(problem)) from None
-    except (FileError, OSError) as problem:
-        typer.echo(str(problem), err=True)
+    except FileError as problem:
+        typer.echo(f"error: {problem}", err=True)
         raise typer.Exit(2) from None
 
 
