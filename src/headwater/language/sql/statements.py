@@ -212,6 +212,14 @@ class _Reader:
     def _named(self, recursive: bool) -> View:
         name, token = self.name("the view")
         columns = self._head_columns() if self.word() == "(" else None
+        if self.word() == "MAX" and self.word(1) == "RECURSION":
+            self.text.refuse(
+                "HW117",
+                "MAX RECURSION LEVEL is not translated",
+                self.here(),
+                note="a recursion ends by itself when nothing new follows; a guard stops one that would not",
+                hint="leave it out; to go only so far, count the steps in a column and bound it in WHERE",
+            )
         self.take("AS")
         self.take("NOT")
         self.take("MATERIALIZED")
