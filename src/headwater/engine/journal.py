@@ -57,7 +57,7 @@ class Journal:
 
     def since(self, store: Store, position: int) -> tuple[Rows, Rows]:
         """Rows alive now but not at that point, and rows alive at that point but not now."""
-        entries = self.entries.get(store.name, [])[position:]
+        entries = [one for one in self.entries.get(store.name, [])[position:] if not one.unlinked]
         if not entries:
             return _NONE, _NONE
         rows = np.concatenate([entry.rows for entry in entries])
@@ -74,7 +74,7 @@ class Journal:
             appended = np.flatnonzero(store.stamp[size : store.size] > GONE).astype(np.int32) + np.int32(size)
         else:
             appended = np.arange(size, store.size, dtype=np.int32)
-        older = [entry for entry in entries if not entry.appended]
+        older = [entry for entry in entries if not (entry.appended or entry.unlinked)]
         if not older:
             return appended, _NONE
         rows = np.concatenate([entry.rows for entry in older])
@@ -109,11 +109,13 @@ def _turned(store: Store, rows: Rows, stamps: Rows) -> tuple[Rows, Rows]:
         first[rows[::-1]] = np.arange(rows.size - 1, -1, -1)
         touched = np.flatnonzero(first >= 0).astype(np.int32)
         was = stamps[first[touched]] > GONE
-    else:
-        touched, at = np.unique(rows, return_index=True)
-        was = stamps[at] > GONE
-    alive = store.stamp[touched] > GONE
-    return touched[alive & ~was], touched[was & ~alive]
+        alive = store.stamp[touched] > GONE
+        return touched[alive & ~was], touched[was & ~alive]
+    notes = store.notes()
+    notes[rows[::-1]] = stamps[::-1] > GONE  # of several, the first that was noted stays
+    was = notes[rows]
+    alive = store.stamp[rows] > GONE
+    return np.unique(rows[alive & ~was]), np.unique(rows[was & ~alive])
 
 
 _DENSE = 16  # when one row in so many is touched, a table of all rows beats sorting

@@ -64,6 +64,7 @@ class Store:
         self.used: list[Use] = []  # the positions that proofs of this store's rows name
         self.indexes: dict[tuple[int, ...], Index] = {}
         self.standing: Standing | None = None
+        self._notes: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
         wide = any(kind in _WIDE_TYPES for kind in table.types)
         self._allocate(np.int64 if wide else np.int32, _FLOOR)
         self._forget_rows()
@@ -88,6 +89,7 @@ class Store:
         self.buried = False  # whether there may be rows that are gone or marked, and could come back
         self.heads: Rows = np.zeros(2 * _FLOOR, dtype=np.int32)
         self.indexes.clear()
+        self._notes = self._notes[:0].copy()
         self.standing = None
         self.expiries: Expiries | None = None  # made when time moves, if rows have leases
         self.calm: tuple[int, int] | None = None  # rows that are known to be all alive, and the newest of their stamps
@@ -98,7 +100,7 @@ class Store:
 
     @property
     def nbytes(self) -> int:
-        rows = (self.data, self.stamp, self.rules, self.proof, self.following, self.before, self.first)
+        rows = (self.data, self.stamp, self.rules, self.proof, self.following, self.before, self.first, self._notes)
         held = sum(int(array[: self.size].nbytes) for array in rows)  # the system gives no memory for room not yet used
         held += 0 if self.standing is None else self.standing.nbytes
         held += 0 if self.expiries is None else self.expiries.nbytes
@@ -265,6 +267,12 @@ class Store:
                 return False
             self.calm = self.size, int(stamps.max())
         return self.calm[1] <= newest
+
+    def notes(self) -> npt.NDArray[np.bool_]:
+        """Room for a yes or no about each row, to be written before it is read."""
+        if self._notes.size < self.size:
+            self._notes = np.empty(self.capacity, dtype=np.bool_)
+        return self._notes
 
     # Writing
 
