@@ -28,6 +28,7 @@ from headwater.plan.model import FlatRule, Join, Let, Literal, Reads, Source, St
 from headwater.program.terms import names
 
 _ROOM = 1 << 16
+_WORTH = 64  # rows looked at in the time that one takes to be derived step by step
 _LEFT, _RIGHT, _CONSTANT = 0, 1, 2
 Outcome = tuple[Rows, Rows]  # rows that came, and rows that lost their place
 Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # sides, and columns or constants
@@ -331,16 +332,25 @@ class FusedBest:
         self._value = _places(addends)
         self._least = NULL + holds_nulls  # where nulls can be, a sum must not look like one
         self._smallest = smallest
+        self._waited = 0  # rows that did without a table of what stands
         self._short = None if smallest else _short_form(probe, group, addends)
         if self._short is not None:
             side, column, _, weight, _ = self._short
             self._carried = (column if side == _RIGHT else -1, weight)
 
     def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Outcome | None:
-        """As `FusedSet.run`; None when the groups do not lie close enough together for direct addressing."""
+        """As `FusedSet.run`; None when the groups do not lie close enough together for direct addressing.
+
+        Nor is a table of what stands made anew for a few rows, before as many have come as make up for it.
+        """
         probe, head = self._probe, self._head
         if rows.size == 0 or probe.meets_nothing(rows.size, tick):
             return _NO_ROWS, _NO_ROWS
+        if head.standing is None:
+            self._waited += rows.size
+            if self._waited * _WORTH < head.size:
+                return None
+            self._waited = 0
         low, high = probe.bounds(self._group)
         standing = head.standing or Standing(head)
         if not standing.fit(low, high, max(probe.left.size, probe.right.size)):
