@@ -23,3 +23,17 @@ def test_a_copy_inside_a_recursion_shows_nobody_what_was_best_for_a_while(shards
     assert sharded.rows("both") == {(1, 2, 9), (2, 1, 9), (1, 1, 18), (2, 2, 18)}
     sharded.apply({"e": _EDGES}, {})
     assert sharded.rows("both") == {(1, 1, 7), (2, 2, 7), (3, 3, 7), (4, 4, 7)}
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3])
+def test_what_a_better_row_replaced_at_its_sender_is_gone_when_both_are(shards: int) -> None:
+    text = "relation link(y: int, x: int, c: int). best(X, min<C>) :- link(_, X, C)."
+    sharded = Sharded.of_text(text, ("best",), shards, kinds=("exchange",))
+    dear: list[Row] = [(y, x, 5) for y in range(6) for x in range(6)]
+    cheap: list[Row] = [(y, x, 3) for y, x, _ in dear]
+    sharded.apply({"link": dear}, {})
+    sharded.apply({"link": cheap}, {})
+    sharded.apply({}, {"link": dear})
+    assert sharded.rows("best") == {(x, 3) for x in range(6)}
+    sharded.apply({}, {"link": cheap})
+    assert sharded.rows("best") == set()

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from headwater.engine.index import Rows
 from headwater.engine.states import GHOST, GONE
 from headwater.engine.store import Store
 
@@ -38,12 +39,12 @@ def _crowded(store: Store) -> bool:
 
 
 def _needed_ghosts(own: list[Store]) -> dict[Store, npt.NDArray[np.bool_]]:
-    """The ghosts that a proof of a row alive rests on, directly or through other ghosts."""
+    """The ghosts that a proof of a row alive, or of one that was sent, rests on, directly or through other ghosts."""
     needed = {store: np.full(store.size, store.table.outbox) for store in own}
     for store in own:
         if store.table.lasting:
             needed[store] |= _named_anywhere(store)
-    frontier = [(store, store.alive()) for store in own]
+    frontier = [(store, _counted_on(store)) for store in own]
     while frontier:
         store, rows = frontier.pop()
         for use in store.used:
@@ -56,6 +57,14 @@ def _needed_ghosts(own: list[Store]) -> dict[Store, npt.NDArray[np.bool_]]:
                 needed[use.parent][fresh] = True
                 frontier.append((use.parent, fresh))
     return needed
+
+
+def _counted_on(store: Store) -> Rows:
+    """Rows that somebody relies on: those alive, and of an outbox the ghosts too."""
+    if not store.table.outbox:
+        return store.alive()
+    stamps = store.stamp[: store.size]
+    return np.flatnonzero((stamps > GONE) | (stamps == GHOST)).astype(np.int32)
 
 
 def _named_anywhere(store: Store) -> npt.NDArray[np.bool_]:

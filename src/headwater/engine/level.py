@@ -513,10 +513,11 @@ class LevelRun:
     def drop_ghosts(self) -> None:
         """Without recursion no proof of this level rests on a ghost: they are gone at once.
 
-        Proofs of higher levels may, until its lease is over, if a row with a later one took its place.
+        Proofs of higher levels may, until its lease is over, if a row with a later one took its place. Owners on other
+        shards hold every row that was sent, and must hear when its proof is lost.
         """
         for store, dead in self._fallen():
-            if store.table.lasting:
+            if store.table.lasting or store.table.outbox:
                 continue
             store.release(dead, self._tx.journal)
             store.set_state(dead, GONE, self._tx.journal)
