@@ -15,6 +15,7 @@ from headwater.exchange.nodes.message import Batch, Says, decode, encode
 from headwater.exchange.nodes.minship import Eager, Lazy
 from headwater.exchange.nodes.network import STRATEGIES, Budget, Network
 from headwater.exchange.nodes.relative import Graph
+from headwater.network.sensors import Grid, field
 from headwater.network.topology import Density, TransitStub, links
 from tests.exchange.nodes.networked import WAYS
 
@@ -212,12 +213,38 @@ def test_the_size_of_batches_changes_messages_and_no_answer(batch: int) -> None:
             assert made.rows("reachable") == closure(alive)
 
 
-def test_lazy_shipping_sends_a_fraction_of_what_delete_and_rederive_sends() -> None:
+REGIONS = hw.compile(
+    "relation sensor(x: string, position: list). relation main(x: string, region: string).\n"
+    "relation triggered(x: string).\n"
+    "active(X, R) :- sensor(X, P), main(X, R), triggered(X).\n"
+    "active(Y, R) :- sensor(X, P), sensor(Y, Q), triggered(X), active(X, R), distance(P, Q) < 20.\n"
+)
+
+
+def test_lazy_shipping_sends_a_tenth_of_what_delete_and_rederive_sends() -> None:
     rows = [link[:2] for link in links(TransitStub(1, 2, 2, 6))]
-    cost = {}
-    for strategy in ("dred", "absorption", "witness"):
-        made = Network(REACHABLE, 6, strategy)
-        made.apply(insert={"link": rows})
-        cost[strategy] = sum(made.apply(delete={"link": [row]}).traffic.bytes for row in rows[:40:4])
-    assert cost["absorption"] * 8 < cost["dred"]
-    assert cost["witness"] * 3 < cost["dred"]
+    made = field(Grid(side=60, spacing=6, regions=3))
+    sensors = {"sensor": made.sensors, "main": [(sensor, region) for region, sensor in made.main]}
+    for program, base, moving in (
+        (REACHABLE, {"link": rows}, {"link": rows[:40:4]}),
+        (REGIONS, {**sensors, "triggered": made.triggered}, {"triggered": made.triggered[::5]}),
+    ):
+        cost = {}
+        for strategy in ("dred", "absorption", "witness"):
+            network = Network(program, 6, strategy)
+            network.apply(insert=base)
+            ((name, gone),) = moving.items()
+            cost[strategy] = sum(network.apply(delete={name: [row]}).traffic.bytes for row in gone)
+        assert cost["absorption"] * 10 < cost["dred"]
+        assert cost["witness"] * 3 < cost["dred"]
+
+
+def test_lazy_shipping_tells_of_one_derivation_at_a_time() -> None:
+    """However many ways there are, what travels names no more facts than one of them has."""
+    wide = [("a", f"b{at}") for at in range(12)] + [(f"b{at}", "c") for at in range(12)] + [("z", "a")]
+    made = Network(REACHABLE, 3, "absorption", places={"z": 0, "a": 1})
+    made.apply(insert={"link": wide})
+    for at in range(11):
+        outcome = made.apply(delete={"link": [(f"b{at}", "c")]})
+        assert set(outcome.changes["reachable"][1]) == {(f"b{at}", "c")}
+        assert outcome.traffic.provenance <= 6 * outcome.traffic.rows

@@ -7,16 +7,18 @@ decision diagram, and what deaths leave of that may be a cube again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import TypeAlias
 
-from headwater.exchange.nodes.message import Reader, put_number, put_numbers
+from headwater.exchange.nodes.message import Reader, put_number, put_steps
 from headwater.exchange.nodes.terms import Row
 from headwater.provenance import absorption as diagrams
 from headwater.provenance.minimal_sets import MinimalSets
 
 Cube: TypeAlias = tuple[int, ...]
 Formula: TypeAlias = Cube | diagrams.Function
+
+_CUBE, _APART, _DIAGRAM = 0, 1, 2  # how a formula is told
 
 
 class Absorption:
@@ -61,16 +63,20 @@ class Absorption:
         found = diagrams.disjunction(left, self._diagram(other), self._most)
         return one if diagrams.same(found, left) else found
 
-    def without(self, one: Formula, dead: Collection[int]) -> Formula | None:
+    def without(self, one: Formula, dead: Set[int]) -> Formula | None:
         if isinstance(one, tuple):
-            for fact in one:
-                if fact in dead:
-                    return None
-            return one
+            return one if dead.isdisjoint(one) else None
         found = diagrams.restrict(one, dead)
         if diagrams.is_never(found):
             return None
         return one if diagrams.same(found, one) else _plain(found)
+
+    def touched(self, annotations: Iterable[tuple[Row, Formula]], dead: Set[int]) -> list[Row]:
+        apart = dead.isdisjoint
+        return [row for row, one in annotations if not isinstance(one, tuple) or not apart(one)]
+
+    def size(self, one: Formula) -> int:
+        return len(one) if isinstance(one, tuple) else diagrams.size(one)
 
     def witnesses(self, one: Formula, steps: int = 100_000) -> frozenset[frozenset[int]]:
         """The minimal sets of facts that the row follows from."""
@@ -79,35 +85,48 @@ class Absorption:
         return frozenset(frozenset(found) for found in MinimalSets(diagrams.diagram(one), steps))
 
     def encode(self, annotations: Sequence[Formula]) -> bytes:
-        """Cubes first, as numbers as narrow as they fit; then the diagrams; before them, which is which."""
-        cubes = [one for one in annotations if isinstance(one, tuple)]
-        contents = [diagrams.to_bytes(one) for one in annotations if not isinstance(one, tuple)]
+        """One after the other, each beginning with what it is and how long.
+
+        The facts of a cube are in order, so that a step from one to the next is told and not the number. Rows that
+        leave a node together often follow from the same row: where that is shorter, a cube is told by what it does
+        not share with the one before.
+        """
         out = bytearray()
         put_number(out, len(annotations))
-        put_number(out, len(contents))
-        if contents:
-            out += bytes(not isinstance(one, tuple) for one in annotations)
-        put_numbers(out, [len(cube) for cube in cubes])
-        put_numbers(out, [fact for cube in cubes for fact in cube])
-        for content in contents:
-            put_number(out, len(content))
-            out += content
+        before: set[int] = set()
+        for one in annotations:
+            if isinstance(one, tuple):
+                facts = set(one)
+                apart = before ^ facts
+                if len(apart) < len(one):
+                    put_number(out, len(apart) << 2 | _APART)
+                    put_steps(out, sorted(apart))
+                else:
+                    put_number(out, len(one) << 2 | _CUBE)
+                    put_steps(out, one)
+                before = facts
+            else:
+                content = diagrams.to_bytes(one)
+                put_number(out, len(content) << 2 | _DIAGRAM)
+                out += content
         return bytes(out)
 
     def decode(self, content: bytes) -> list[Formula]:
         source = Reader(content)
-        count, many = source.number(), source.number()
-        which = source.take(count) if many else b""
-        sizes, facts = source.numbers(), tuple(source.numbers())
-        cubes: list[Formula] = []
-        at = 0
-        for size in sizes:
-            cubes.append(facts[at : at + size])
-            at += size
-        if not many:
-            return cubes
-        plain = iter(cubes)
-        return [diagrams.from_bytes(source.take(source.number())) if other else next(plain) for other in which]
+        found: list[Formula] = []
+        before: Set[int] = frozenset()
+        for _ in range(source.number()):
+            coded = source.number()
+            kind, size = coded & 3, coded >> 2
+            if kind == _DIAGRAM:
+                found.append(diagrams.from_bytes(source.take(size)))
+                continue
+            facts = source.steps(size)
+            if kind == _APART:
+                facts = sorted(before ^ set(facts))
+            before = set(facts)
+            found.append(tuple(facts))
+        return found
 
     def _diagram(self, one: Formula) -> diagrams.Function:
         if not isinstance(one, tuple):

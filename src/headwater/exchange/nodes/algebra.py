@@ -8,7 +8,7 @@ right because of this.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Protocol, TypeVar
 
 from headwater.exchange.nodes.terms import Row
@@ -29,8 +29,14 @@ class Algebra(Protocol[Annotation]):
     def either(self, one: Annotation, other: Annotation) -> Annotation:
         """One derivation or the other. The very object `one` if the other brings nothing new."""
 
-    def without(self, one: Annotation, dead: Collection[int]) -> Annotation | None:
+    def without(self, one: Annotation, dead: Set[int]) -> Annotation | None:
         """What is left when facts die; None: nothing. The same object if it names none of them."""
+
+    def touched(self, annotations: Iterable[tuple[Row, Annotation]], dead: Set[int]) -> list[Row]:
+        """The rows whose annotation may name one of these facts: none that does is left out."""
+
+    def size(self, one: Annotation) -> int:
+        """How much it names: of two derivations that both hold, the smaller is the better one to tell of."""
 
     def encode(self, annotations: Sequence[Annotation]) -> bytes:
         """Annotations as they travel, those of one message together."""

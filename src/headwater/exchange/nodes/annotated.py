@@ -186,7 +186,12 @@ class Annotated(Node):
             self._send(name, ship.passing() + ship.full())
 
     def _pull(self, table: str, row: Row) -> None:
-        """Offer what the node's own tables say of a row that has lost all that was told of it."""
+        """Offer what the node's own tables say of a row that has lost all that was told of it.
+
+        Where a row has several derivations here, the smallest is offered. To offer all of them would spare some
+        messages later, at the price of formulas that grow without bound: on a dense network one of them alone
+        outweighs everything that it spares.
+        """
         found: dict[Row, Any] = {}
         for route in self.pulls.get(table, ()):
             asked = tuple(row[at] for at in route.rule.pulls[0].columns)
@@ -194,7 +199,8 @@ class Annotated(Node):
                 if not self.belongs(table, head):
                     continue
                 provenance = self._provenance(route, head, parts)
-                found[head] = provenance if head not in found else self._algebra.either(found[head], provenance)
+                if head not in found or self._algebra.size(provenance) < self._algebra.size(found[head]):
+                    found[head] = provenance
         ship = self.ships.get(table)
         for head, provenance in found.items():
             if ship is None:

@@ -17,7 +17,7 @@ Where this departs from Algorithm 1:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from typing import Generic
 
 from headwater.exchange.nodes.algebra import Algebra, Annotation
@@ -49,7 +49,7 @@ class Fixpoint(Generic[Annotation]):
         passing = self.selection.offer(row, provenance)
         return passing[0][1] if passing else None
 
-    def without(self, dead: Collection[int]) -> list[Row]:
+    def without(self, dead: Set[int]) -> list[Row]:
         """Facts died; the rows that are gone with them."""
         return self.store.without(dead) if self.selection is None else self.selection.without(dead)
 

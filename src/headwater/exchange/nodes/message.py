@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -39,10 +39,7 @@ def encode(batches: Sequence[Batch]) -> bytes:
         out.append(batch.says.value)
         if batch.says is Says.DEAD:
             put_number(out, len(batch.facts))
-            before = 0
-            for fact in sorted(batch.facts):
-                put_number(out, fact - before)
-                before = fact
+            put_steps(out, sorted(batch.facts))
         else:
             put_number(out, batch.shipment)
             put_rows(out, batch.rows)
@@ -57,11 +54,7 @@ def decode(content: bytes) -> list[Batch]:
     for _ in range(source.number()):
         says = Says(source.byte())
         if says is Says.DEAD:
-            facts, fact = [], 0
-            for _ in range(source.number()):
-                fact += source.number()
-                facts.append(fact)
-            found.append(Batch(says, facts=facts))
+            found.append(Batch(says, facts=source.steps(source.number())))
         else:
             shipment, rows = source.number(), source.rows()
             found.append(Batch(says, shipment, rows, source.take(source.number())))
@@ -76,11 +69,16 @@ def put_number(out: bytearray, number: int) -> None:
     out.append(number)
 
 
-def put_numbers(out: bytearray, numbers: Sequence[int]) -> None:
-    """Numbers from 0 on, each in as many bytes as the largest needs."""
-    code = _code(max(numbers, default=0) + 1)
-    put_number(out, len(numbers))
-    out += code.encode() + array(code, numbers).tobytes()
+def put_steps(out: bytearray, numbers: Iterable[int]) -> None:
+    """Numbers from 0 on in ascending order, each by its distance from the one before."""
+    before = 0
+    for number in numbers:
+        step = number - before
+        if step < 128:
+            out.append(step)
+        else:
+            put_number(out, step)
+        before = number
 
 
 def put_rows(out: bytearray, rows: Sequence[Row]) -> None:
@@ -164,10 +162,11 @@ class Reader:
                 return tuple(self.value() for _ in range(self.number()))
         raise ValueError(f"no value starts with {kind!r}")
 
-    def numbers(self) -> array[int]:
-        count = self.number()
-        found = array(self.take(1).decode())
-        found.frombytes(self.take(count * found.itemsize))
+    def steps(self, count: int) -> list[int]:
+        found, number = [], 0
+        for _ in range(count):
+            number += self.number()
+            found.append(number)
         return found
 
     def rows(self) -> list[Row]:

@@ -1,12 +1,14 @@
 """The rows of a table with the provenance of each: merged at once, or only when it matters.
 
 *Eager* merges each derivation into the row's annotation. *Lazy* uses the first and lays later ones aside: while the
-first holds, nobody needs to know of another, so a disjunction that nothing may ever ask for is not computed.
+first holds, nobody needs to know of another. When it dies, the smallest of those that are left takes its place, and
+the others stay aside: a disjunction, which on a dense network soon is larger than any message should be, is computed
+only for whoever asks for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
 from typing import Generic
 
 from headwater.exchange.nodes.algebra import Algebra, Annotation
@@ -36,29 +38,31 @@ class Provenances(Generic[Annotation]):
         self.table.put(row, new)
         return provenance
 
-    def touched(self, dead: Collection[int]) -> list[Row]:
-        """The rows whose annotation names one of these facts."""
-        free = self.algebra.without
-        return [row for row, one in self.table.rows.items() if free(one, dead) is not one]
+    def touched(self, dead: Set[int]) -> list[Row]:
+        """The rows whose annotation may name one of these facts."""
+        return self.algebra.touched(self.table.rows.items(), dead)
 
-    def without(self, dead: Collection[int]) -> list[Row]:
+    def without(self, dead: Set[int]) -> list[Row]:
         """Facts died; the rows that have no derivation left, which are removed."""
         free = self.algebra.without
         gone: list[Row] = []
-        changed = [(row, new) for row, old in self.table.rows.items() if (new := free(old, dead)) is not old]
-        for row in [row for row, many in self._aside.items() if any(free(one, dead) is not one for one in many)]:
+        waiting = ((row, one) for row, many in self._aside.items() for one in many)
+        for row in set(self.algebra.touched(waiting, dead)):
             left = [new for one in self._aside[row] if (new := free(one, dead)) is not None]
             if left:
                 self._aside[row] = left
             else:
                 del self._aside[row]
-        for row, new in changed:
-            held = new if new is not None else self._merged(row)
-            if held is None:
+        for row in self.touched(dead):
+            old = self.table.rows[row]
+            new = free(old, dead)
+            if new is None:
+                new = self._another(row)
+            if new is None:
                 self.table.remove(row)
                 gone.append(row)
-            else:
-                self.table.put(row, held)
+            elif new is not old:
+                self.table.put(row, new)
         return gone
 
     def all(self, row: Row) -> Annotation | None:
@@ -71,8 +75,13 @@ class Provenances(Generic[Annotation]):
     def stored(self) -> list[tuple[Row, Annotation]]:
         return [*self.table.rows.items(), *((row, one) for row, many in self._aside.items() for one in many)]
 
-    def _merged(self, row: Row) -> Annotation | None:
-        found: Annotation | None = None
-        for one in self._aside.pop(row, ()):
-            found = one if found is None else self.algebra.either(found, one)
+    def _another(self, row: Row) -> Annotation | None:
+        """The smallest of the derivations laid aside."""
+        left = self._aside.pop(row, None)
+        if left is None:
+            return None
+        found = min(left, key=self.algebra.size)
+        left.remove(found)
+        if left:
+            self._aside[row] = left
         return found

@@ -8,10 +8,10 @@ larger, and two derivations from the same facts are two.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
 
-from headwater.exchange.nodes.message import Reader, put_number, put_rows
+from headwater.exchange.nodes.message import Reader, put_number, put_rows, put_steps
 from headwater.exchange.nodes.terms import Row
 
 
@@ -56,7 +56,7 @@ class Graph:
             return one
         return Derivations(one.root, one.edges | other.edges)
 
-    def without(self, one: Derivations, dead: Collection[int]) -> Derivations | None:
+    def without(self, one: Derivations, dead: Set[int]) -> Derivations | None:
         if one.root < 0:
             return None if -1 - one.root in dead else one
         edges = {at: self._list[at] for at in one.edges}
@@ -68,6 +68,14 @@ class Graph:
             return None
         kept = {at: edge for at, edge in left.items() if all(part < 0 or part in holds for part in edge.body)}
         return Derivations(one.root, _below(one.root, kept))
+
+    def touched(self, annotations: Iterable[tuple[Row, Derivations]], dead: Set[int]) -> list[Row]:
+        roots = {-1 - fact for fact in dead}
+        edges = {at for at, edge in enumerate(self._list) if not roots.isdisjoint(edge.body)}
+        return [row for row, one in annotations if one.root in roots or not edges.isdisjoint(one.edges)]
+
+    def size(self, one: Derivations) -> int:
+        return len(one.edges)
 
     def encode(self, annotations: Sequence[Derivations]) -> bytes:
         edges = dict.fromkeys(at for one in annotations for at in sorted(one.edges))
@@ -104,10 +112,7 @@ class Graph:
         for one in annotations:
             put_part(one.root)
             put_number(out, len(one.edges))
-            before = 0
-            for number in sorted(place[at] for at in one.edges):
-                put_number(out, number - before)
-                before = number
+            put_steps(out, sorted(place[at] for at in one.edges))
         return bytes(out)
 
     def decode(self, content: bytes) -> list[Derivations]:
@@ -127,11 +132,8 @@ class Graph:
             edges.append(self._edge(_Edge(head, rule, tuple(part() for _ in range(source.number())))))
         found = []
         for _ in range(source.number()):
-            root, at, own = part(), 0, []
-            for _ in range(source.number()):
-                at += source.number()
-                own.append(edges[at])
-            found.append(Derivations(root, frozenset(own)))
+            root = part()
+            found.append(Derivations(root, frozenset(edges[at] for at in source.steps(source.number()))))
         return found
 
     def _row(self, table: str, row: Row) -> int:

@@ -18,7 +18,7 @@ Where this departs from Algorithm 4:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, Generic
 
 from headwater.exchange.nodes.algebra import Annotation
@@ -119,13 +119,14 @@ class AggSel(Generic[Annotation]):
             self._selection.add(row)
         return self._passing(row)
 
-    def without(self, dead: Collection[int]) -> list[Row]:
+    def without(self, dead: Set[int]) -> list[Row]:
         """Facts died; the rows that are gone. What passes in their place is told by `passing`."""
         gone = self.store.without(dead)
         for row in gone:
             self._selection.remove(row)
         self._lost.update(dict.fromkeys(gone))
-        for row, old in list(self.passed.rows.items()):
+        for row in self.store.algebra.touched(self.passed.rows.items(), dead):
+            old = self.passed.rows[row]
             new = self.store.algebra.without(old, dead)
             if new is None:
                 self.passed.remove(row)
