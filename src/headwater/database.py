@@ -28,7 +28,7 @@ from headwater.core.interruption import held_back
 from headwater.core.types import Type
 from headwater.engine.answers import arrow_table, asked, seen_change
 from headwater.engine.columns import to_values
-from headwater.engine.copies import net, numbered
+from headwater.engine.copies import net, number_copies
 from headwater.engine.fitting import MOMENTS, fit, shown
 from headwater.engine.guard import DEFAULT_GUARD, NO_GUARD, Guard
 from headwater.engine.index import Matrix
@@ -173,7 +173,7 @@ class Database:
             if rejected and strict:
                 hint = "mend the rows, declare the relation's types, or pass strict=False to set such rows aside"
                 raise DataError(_rejection(rejected, hint))
-            self._number_copies(shard, codes_in, codes_out)
+            number_copies(shard.stores, codes_in, codes_out)
             late = self._set_late_aside(codes_in, shard)
             follow = None if self._absorbed is None else partial(self._absorbed.follow, shard)
             changes = shard.apply(codes_in, codes_out, lambda: interruption.noted or cancelled(), follow=follow)
@@ -227,7 +227,7 @@ class Database:
         codes = self._encode(taken, self._shard.plan, self._known, rejected)
         if rejected:
             raise DataError(_rejection(rejected, "mend the rows: they are to look like those of the relation"))
-        self._number_copies(self._shard, {}, codes)
+        number_copies(self._shard.stores, {}, codes)
         with held_back():
             if self._absorbed is not None:
                 changes = self._absorbed.without(codes)
@@ -251,7 +251,7 @@ class Database:
         if query is None:
             return self._arrow(table, codes, self._symbols)
         everything = replace(table, hidden=0)  # its rows may be sorted by a column that is not shown
-        whole = ordered(arrow_table(everything, _names(everything), codes, self._symbols), query)
+        whole = ordered(arrow_table(everything, everything.names, codes, self._symbols), query)
         return whole.select(range(len(table.written)))
 
     def is_ordered(self, relation: str) -> bool:
@@ -422,21 +422,12 @@ class Database:
 
     def _header(self, table: Table) -> Header:
         learnt = self._columns.get(table.name)
-        return Header(table.name, learnt or _names(table), bool(learnt) or self._model.relation(table.name).named)
+        return Header(table.name, learnt or table.names, bool(learnt) or self._model.relation(table.name).named)
 
     def _ordering(self, relation: str) -> Query | None:
         """The query that asks for a relation's rows in an order, or for some of them only."""
         queries = (query for query in self._model.queries if query.atom.relation == relation)
         return next((one for one in queries if one.order or one.offset or one.limit is not None), None)
-
-    def _number_copies(self, shard: Shard, inserts: dict[str, Codes], deletes: dict[str, Codes]) -> None:
-        """Rows of tables that may hold equal rows, with the numbers of their copies."""
-        for name in {*inserts, *deletes}:
-            store = shard.stores[name]
-            if store.table.hidden:
-                nothing = np.zeros((0, store.width - 1), dtype=np.int64)
-                coming, going = numbered(store, inserts.get(name, nothing), deletes.get(name, nothing))
-                inserts[name], deletes[name] = coming, going
 
     def _learnt(self, inserts: Mapping[str, Intake]) -> Known:
         """The types that are known once these rows are in."""
@@ -587,14 +578,14 @@ class Database:
         return Changes(self.program.outputs, change_of, rejected, late)
 
     def _arrow(self, table: Table, codes: Matrix, symbols: Symbols) -> pa.Table:
-        return arrow_table(table, self._columns.get(table.name, _names(table)), codes, symbols)
+        return arrow_table(table, self._columns.get(table.name, table.names), codes, symbols)
 
     def _row(
         self, relation: str, row: Any, code_of: Callable[[Any, Type, Symbols], int]
     ) -> tuple[tuple[Any, ...], Codes]:
         """One row a user asks about, as a tuple and as codes of what is stored; time and lease count for nothing."""
         table = self._table(relation)
-        taken = take_in(Header(relation, self._columns.get(relation, _names(table)), True), [row])
+        taken = take_in(Header(relation, self._columns.get(relation, table.names), True), [row])
         if taken.rejected:
             raise DataError(f"`{relation}`: {taken.rejected[0].reason}: {shown(row)}")
         values = tuple(column[0] for column in taken.columns)
@@ -657,10 +648,6 @@ def _all_known(model: Program, known: Mapping[str, tuple[Type | None, ...]]) -> 
     """Whether the type of every base column is settled, so that no data can teach anything more."""
     types = infer(model, known).columns
     return all(None not in types[one.name] for one in model.relations if not one.derived)
-
-
-def _names(table: Table) -> tuple[str, ...]:
-    return tuple(one.name for one in table.written)
 
 
 def _unknown(name: Any, program: CompiledProgram, model: Program) -> str:

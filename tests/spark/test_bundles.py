@@ -12,8 +12,8 @@ from headwater.spark.contract import Input
 
 PROGRAM = hw.compile("relation link(x: int, y: int). reach(X, Y) :- link(X, Y).")
 KINDS = (Type.INT, Type.INT)
-PLAIN = Input("link", ("x", "y"), KINDS, KINDS, (0, 1))
-CHANGES = Input("link", ("x", "y"), KINDS, KINDS, (0, 1), change=2)
+PLAIN = Input("link", ("x", "y"), KINDS, KINDS, (False, False), (0, 1))
+CHANGES = Input("link", ("x", "y"), KINDS, KINDS, (False, False), (0, 1), change=2)
 
 
 def sent(*parts: tuple[Input, pa.Table]) -> Arrived:

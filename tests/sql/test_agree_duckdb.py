@@ -22,14 +22,14 @@ def test_agree_plain_queries(batch: int) -> None:
         rows = random_rows(dice)
         query = Grammar(dice).statement()
         duck.load(rows)
-        if not _is_translated(query):
+        if not is_translated(query):
             refused += 1
             continue
         assert ours(query, rows) == duck.run(query), f"{seed}: {query}\n{rows}"
     assert refused <= BATCH // 10
 
 
-def _is_translated(query: str) -> bool:
+def is_translated(query: str) -> bool:
     """False where we say that we do not translate it; any other problem fails the test."""
     try:
         hw.compile(DECLARATIONS + query)
@@ -58,7 +58,7 @@ def test_agree_after_every_change(batch: int) -> None:
     for seed in range(batch * 12, (batch + 1) * 12):
         dice = random.Random(f"changes {seed}")
         query = recursive_query(dice) if dice.random() < 0.3 else Grammar(dice).statement()
-        if not _is_translated(query):
+        if not is_translated(query):
             continue
         program = hw.compile(DECLARATIONS + query)
         db = hw.Database(program)

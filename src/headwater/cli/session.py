@@ -126,7 +126,7 @@ class Session:
     def _apply(self, rows: FileRows) -> Changes:
         assert rows.inserts is not None, "a change file says which way each row goes"
         relation = self.program.checked.relation(rows.relation)
-        found = net(rows.tuples(), rows.inserts.tolist(), relation.key)
+        found = net(rows.tuples(), rows.inserts.tolist(), relation.key, counted=bool(relation.hidden))
         deletes = rows.taken(found.deletes)
         if found.cleared and relation.key is not None:
             deletes = _joined(deletes, _with_key(self.database, rows.relation, relation.key, found.cleared))

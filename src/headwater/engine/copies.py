@@ -6,6 +6,8 @@ ones away; a row that is deleted more often than it is there is gone.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import numpy.typing as npt
 
@@ -15,6 +17,15 @@ from headwater.engine.states import GONE
 from headwater.engine.store import Store
 from headwater.engine.values import Codes
 from headwater.plan.model import Table
+
+
+def number_copies(stores: Mapping[str, Store], inserts: dict[str, Codes], deletes: dict[str, Codes]) -> None:
+    """Rows of tables that may hold equal rows get the numbers of their copies; other rows stay as they are."""
+    for name in {*inserts, *deletes}:
+        store = stores[name]
+        if store.table.hidden:
+            nothing = np.zeros((0, store.width - 1), dtype=np.int64)
+            inserts[name], deletes[name] = numbered(store, inserts.get(name, nothing), deletes.get(name, nothing))
 
 
 def numbered(store: Store, inserts: Codes, deletes: Codes) -> tuple[Codes, Codes]:

@@ -32,6 +32,7 @@ import pyarrow as pa
 from headwater.core.errors import DataError, StateError, UnknownRelation
 from headwater.core.types import Type
 from headwater.engine.answers import arrow_table, asked
+from headwater.engine.copies import net, number_copies
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.engine.index import Matrix, Rows
 from headwater.engine.intake import Header, encode_rows, take_in
@@ -95,6 +96,7 @@ class Member:
         """The same, left open when it returns: for who must hear from all members before any of them may keep it."""
         codes_in = {name: self._codes(name, rows) for name, rows in inserts.items()}
         codes_out = {name: self._codes(name, rows) for name, rows in deletes.items()}
+        number_copies(self.shard.stores, codes_in, codes_out)
         opened = Opened(self, self.shard.begin(cancelled))
         transaction = opened.transaction
         try:
@@ -130,8 +132,8 @@ class Member:
 
     def _codes(self, name: str, rows: pa.Table) -> Codes:
         table = self.scheme.table(name)
-        taken = take_in(Header(name, table.columns, True), rows)
-        codes = encode_rows(table, table.columns, taken, self.shard.symbols, holds_nulls=self.shard.plan.holds_nulls)
+        taken = take_in(Header(name, table.names, True), rows)
+        codes = encode_rows(table, table.names, taken, self.shard.symbols, holds_nulls=self.shard.plan.holds_nulls)
         if taken.rejected:
             raise DataError(f"error[HW801]: {len(taken.rejected)} row(s) do not fit: {taken.rejected[0]}")
         return codes
@@ -226,12 +228,15 @@ class Member:
             change = changes.get(view) if self.scheme.tells(view, self.number) else None
             nothing: Matrix = np.zeros((0, self.shard.stores[view].width), dtype=np.int64)
             came, went = (nothing, nothing) if change is None else (change.inserted, change.deleted)
+            table = self.shard.stores[view].table
+            if table.hidden:  # equal rows of several shards are netted by each for itself
+                came, went = net(table, came, went)
             out[view] = self._shown(view, came), self._shown(view, went)
         return out
 
     def _shown(self, view: str, codes: Matrix) -> pa.Table:
         table, symbols = self.shard.stores[view].table, self.shard.symbols
-        return arrow_table(table, table.columns, asked(self.scheme.queries, table, codes, symbols), symbols)
+        return arrow_table(table, table.names, asked(self.scheme.queries, table, codes, symbols), symbols)
 
 
 class Opened:

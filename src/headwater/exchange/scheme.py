@@ -97,8 +97,8 @@ class Scheme:
         Raises DataError where a row has no value, or one of another type, in the column that tells its shard.
         """
         table = self.table(relation)
-        taken = take_in(Header(relation, table.columns, True), rows)
-        named = pa.table(taken.columns, names=list(table.columns)) if table.columns else rows
+        taken = take_in(Header(relation, table.names, True), rows)
+        named = pa.table(taken.columns, names=list(table.names)) if table.names else rows
         owner = self.owners(relation, named, shards)
         if owner is None:
             return [(number, named) for number in range(shards)]
@@ -216,9 +216,9 @@ def _with_names(model: Program, columns: Mapping[str, Sequence[str]]) -> Program
     relations = []
     for relation in model.relations:
         names = columns.get(relation.name)
-        if names is not None and not relation.declared and not relation.derived and len(names) == relation.arity:
-            named = [Column(name, old.type) for name, old in zip(names, relation.columns, strict=True)]
-            relation = replace(relation, columns=tuple(named))
+        if names is not None and not relation.declared and not relation.derived and len(names) == len(relation.visible):
+            named = [Column(name, old.type) for name, old in zip(names, relation.visible, strict=True)]
+            relation = replace(relation, columns=(*named, *relation.columns[len(named) :]))
         relations.append(relation)
     return replace(model, relations=tuple(relations))
 

@@ -1,11 +1,13 @@
 """The net effect of an ordered feed of changes, so that it can be applied as one transaction.
 
 The last word on a row wins. In a relation with a key an insert also replaces whatever row has its key, so the
-changes of one key are followed in order.
+changes of one key are followed in order. In one that counts equal rows every change moves the count by one, and never
+below nothing.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -23,8 +25,31 @@ class Net:
     cleared: set[Row] = field(default_factory=set)
 
 
-def net(rows: Sequence[Row], inserts: Sequence[bool], key: tuple[int, ...] | None) -> Net:
+def net(rows: Sequence[Row], inserts: Sequence[bool], key: tuple[int, ...] | None, *, counted: bool = False) -> Net:
+    """The deletes come before the inserts. Where equal rows are `counted`, a position stands once per copy."""
+    if counted:
+        return _by_count(rows, inserts)
     return _by_row(rows, inserts) if key is None else _by_key(rows, inserts, key)
+
+
+def _by_count(rows: Sequence[Row], inserts: Sequence[bool]) -> Net:
+    """From c copies on, a feed leads to max(c + sum, left) copies, where `left` is what it leads to from none.
+
+    Deleting `left - sum` copies and then inserting `left` leads there, too, whatever c is.
+    """
+    last: dict[Row, int] = {}
+    left: Counter[Row] = Counter()
+    total: Counter[Row] = Counter()
+    for at, (row, insert) in enumerate(zip(rows, inserts, strict=True)):
+        last[row] = at
+        step = 1 if insert else -1
+        total[row] += step
+        left[row] = max(0, left[row] + step)
+    found = Net()
+    for row, at in last.items():
+        found.inserts += [at] * left[row]
+        found.deletes += [at] * (left[row] - total[row])
+    return found
 
 
 def _by_row(rows: Sequence[Row], inserts: Sequence[bool]) -> Net:

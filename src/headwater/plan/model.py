@@ -127,6 +127,11 @@ class Table:
             columns = tuple(Written(name, kind, at) for at, (name, kind) in named)
         return columns[: len(columns) - self.hidden]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns as a user wrote them."""
+        return tuple(one.name for one in self.written)
+
 
 @dataclass(frozen=True, slots=True)
 class Var:

@@ -85,7 +85,7 @@ def spread(
     if not rows.num_rows:
         return
     table = scheme.table(relation)
-    owners = scheme.owners(relation, rows.select(range(len(table.columns))), shards)
+    owners = scheme.owners(relation, rows.select(range(len(table.names))), shards)
     if owners is None:
         yield _row(EVERYWHERE, relation, sequence, place, rows)
         return
@@ -144,9 +144,9 @@ def sift(rows: pa.Table, given: Input) -> tuple[pa.Table, list[Rejection]]:
             reasons.setdefault(at, reason)
     if given.order is not None:
         extra.append((ORDER, rows.column(given.order)))
-    for name, kind, column in zip(given.names, given.types, columns, strict=True):
+    for name, kind, nullable, column in zip(given.names, given.types, given.nullable, columns, strict=True):
         if not _surely_fits(column, kind):
-            for at, reason in column_codes(column, kind, Symbols())[1]:
+            for at, reason in column_codes(column, kind, Symbols(), nullable=nullable)[1]:
                 reasons.setdefault(at, f"column `{name}`: {reason}")
     whole = pa.table(
         [*columns, *(column for _, column in extra)] or [pa.nulls(rows.num_rows)],
@@ -243,12 +243,12 @@ def arrive(batches: Iterable[pa.RecordBatch], scheme: Scheme) -> Arrived:
         parts.sort(key=lambda one: one[:2])
         rows = pa.concat_tables([part for _, _, part in parts], promote_options="permissive")
         arrived.rows[relation] = rows.num_rows
-        _settle(arrived, relation, rows, scheme.keys.get(relation))
+        _settle(arrived, relation, rows, scheme.keys.get(relation), counted=bool(scheme.table(relation).hidden))
     arrived.rejected.sort(key=lambda one: (one.relation, one.reason, one.row))
     return arrived
 
 
-def _settle(arrived: Arrived, relation: str, rows: pa.Table, key: tuple[int, ...] | None) -> None:
+def _settle(arrived: Arrived, relation: str, rows: pa.Table, key: tuple[int, ...] | None, *, counted: bool) -> None:
     if ORDER in rows.column_names:
         order = pc.sort_indices(
             rows.append_column("#", pa.array(range(rows.num_rows))), [(ORDER, "ascending"), ("#", "ascending")]
@@ -262,7 +262,7 @@ def _settle(arrived: Arrived, relation: str, rows: pa.Table, key: tuple[int, ...
     if inserts.all():
         arrived.inserts[relation] = rows
         return
-    found = net(_tuples(rows), inserts.tolist(), key)
+    found = net(_tuples(rows), inserts.tolist(), key, counted=counted)
     for places, side in ((found.inserts, arrived.inserts), (found.deletes, arrived.deletes)):
         if places:
             side[relation] = rows.take(pa.array(sorted(places)))

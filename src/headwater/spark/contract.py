@@ -36,6 +36,7 @@ class Input:
     names: tuple[str, ...]
     types: tuple[Type, ...]
     shapes: tuple[Shape, ...]
+    nullable: tuple[bool, ...]
     places: tuple[int, ...]
     change: int | None = None  # the place of `_change_type`
     order: int | None = None  # the place of `_order`: of two changes of one row the later wins
@@ -60,7 +61,7 @@ class Contract:
     @property
     def known(self) -> dict[str, tuple[Type | None, ...]]:
         """The types of the base relations, as the engine asks for them."""
-        return {one.relation: one.types for one in self.inputs}
+        return known_types(self.program, self.inputs)
 
 
 def view_called(name: str, views: Iterable[View]) -> View:
@@ -87,29 +88,30 @@ def agree(program: CompiledProgram, given: Sequence[tuple[str, Any]], *, changes
 def settled(program: CompiledProgram, inputs: tuple[Input, ...], *, zoned: bool = True) -> Contract:
     """The contract of a program with inputs that are known to fit."""
     model = program.maintained
-    types = infer(model, {one.relation: one.types for one in inputs})
-    shapes = infer_items(model, types, {one.relation: one.shapes for one in inputs})
+    known = known_types(program, inputs)
+    types = infer(model, known)
+    copies = {name: kinds[len(kinds) - model.relation(name).hidden :] for name, kinds in known.items()}
+    shapes = infer_items(model, types, {one.relation: (*one.shapes, *copies[one.relation]) for one in inputs})
     called = {one.relation: one.names for one in inputs}
     views = []
     for name in program.outputs:
         relation = model.relation(name)
-        names = called.get(name) or tuple(column.name for column in relation.columns)
-        shown = len(names) - relation.hidden
+        names = called.get(name) or tuple(column.name for column in relation.visible)
         kinds = (kind or Type.STRING for kind in types.columns[name])  # None: it can have no rows
         fields = [
             pa.field(column, arrow_type(kind, shape, zoned=zoned))
-            for column, kind, shape in zip(names, kinds, shapes[name], strict=True)
+            for column, kind, shape in zip(names, kinds, shapes[name], strict=False)
         ]
-        views.append(View(name, pa.schema(fields[:shown])))
+        views.append(View(name, pa.schema(fields)))
     return Contract(program, inputs, tuple(views), tuple(USER_FUNCTIONS.items()))
 
 
 def _input(model: Program, program: CompiledProgram, name: str, schema: Any, *, changes: bool) -> Input:
     relation = base_relation(model, program, name)
     given = [field.name for field in schema.fields]
-    declared = tuple(column.name for column in relation.columns)
+    declared = tuple(column.name for column in relation.visible)
     extra = tuple(field for field in (ORDER, CORRUPT) if changes and field in given and field not in declared)
-    expected = Expected(name, declared, tuple(column.type for column in relation.columns), relation.declared)
+    expected = Expected(name, declared, tuple(column.type for column in relation.visible), relation.declared)
     try:
         found = _matched([field for field in given if field not in extra], expected, changes=changes)
     except HeaderError as problem:
@@ -122,11 +124,18 @@ def _input(model: Program, program: CompiledProgram, name: str, schema: Any, *, 
         declared if relation.declared or found.by_name else tuple(given[place] for place in places),
         tuple(_type(relation, at, schema.fields[place], shapes[at]) for at, place in enumerate(places)),
         shapes,
+        tuple(column.nullable for column in relation.visible),
         places,
         None if found.change is None else kept[found.change],
         given.index(ORDER) if ORDER in extra else None,
         given.index(CORRUPT) if CORRUPT in extra else None,
     )
+
+
+def known_types(program: CompiledProgram, inputs: Iterable[Input]) -> dict[str, tuple[Type | None, ...]]:
+    """The types of all columns of these inputs, also of those that only tell equal rows apart."""
+    hidden = {relation.name: relation.hidden for relation in program.maintained.relations}
+    return {one.relation: (*one.types, *(Type.INT,) * hidden[one.relation]) for one in inputs}
 
 
 def _refuse_unlike(inputs: tuple[Input, ...]) -> None:

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Window
-from pyspark.sql import functions as sf
 
 from headwater.core.errors import DataError
 from headwater.engine.guard import DEFAULT_GUARD, Guard
@@ -25,6 +23,7 @@ from headwater.spark.contract import Contract, agree
 from headwater.spark.gangs import ganged
 from headwater.spark.jobs import described
 from headwater.spark.means import Means, choose_means
+from headwater.spark.programs import program_of
 from headwater.spark.routes import gathered, routed
 from headwater.spark.session import session_of
 from headwater.spark.wide import Wide
@@ -32,20 +31,20 @@ from headwater.spark.worker import Run, alone, prepare
 
 
 def evaluate(
-    program: CompiledProgram,
+    program: CompiledProgram | str,
     inputs: Mapping[str, Any],
     *,
     shards: int | None = None,
     exchange: str | None = None,
     guard: Guard | int | None = DEFAULT_GUARD,
 ) -> dict[str, Any]:
-    """Every queried view of a program over these DataFrames, by name.
+    """Every queried view of a program, compiled or as text, over these DataFrames, by name.
 
     `shards` is the number of parts to compute in, by default one per task slot. `exchange` says how shards that need
     each other's rows get them: "gang" or "shuffle", by default a gang where Spark can run one. Then the exchange runs
     at once; without one nothing runs before a view is used. Rows that do not fit (a null, say) are a DataError.
     """
-    inputs = {name: _numbered(program, name, frame) for name, frame in inputs.items()}
+    program = program_of(program, inputs.items())
     contract = agree(program, [(name, frame.schema) for name, frame in inputs.items()])
     spark = session_of(inputs.values())
     means = choose_means(spark, contract, shards, exchange)
@@ -57,16 +56,6 @@ def evaluate(
         frame = frame.localCheckpoint(eager=False)  # computed once, whichever view is used first
     wide = Wide(contract.views)
     return {view.name: wide.unpack(frame, at) for at, view in enumerate(contract.views)}
-
-
-def _numbered(program: CompiledProgram, name: str, frame: Any) -> Any:
-    """Rows of a table that may hold equal ones, each with the number of its copy."""
-    relation = next((one for one in program.maintained.relations if one.name == name), None)
-    if relation is None or not relation.hidden:
-        return frame
-    wanted = [column.name for column in relation.columns]
-    alike = Window.partitionBy(*(sf.col(column) for column in wanted[:-1])).orderBy(sf.lit(0))
-    return frame.select(*wanted[:-1], (sf.row_number().over(alike) - 1).cast("bigint").alias(wanted[-1]))
 
 
 def _computed(spark: Any, frames: list[Any], contract: Contract, means: Means, guard: Guard) -> Any:

@@ -70,7 +70,7 @@ def rows_with_keys(member: Member, cleared: Mapping[str, set[tuple[Any, ...]]]) 
     out: dict[str, pa.Table] = {}
     for relation, keys in cleared.items():
         store = member.shard.stores[relation]
-        table = arrow_table(store.table, store.table.columns, store.data[store.alive()], member.shard.symbols)
+        table = arrow_table(store.table, store.table.names, store.data[store.alive()], member.shard.symbols)
         key = member.scheme.keys[relation]
         values = zip(*(table.column(at).to_pylist() for at in key), strict=True)
         out[relation] = table.filter(pa.array([tuple(value) in keys for value in values], type=pa.bool_()))

@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any
 
-from headwater.core.errors import DataError
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.pipeline import CompiledProgram
 from headwater.spark.batches import Batches, Plan
 from headwater.spark.checkpoint import Checkpoint
 from headwater.spark.contract import agree
 from headwater.spark.means import choose_means
+from headwater.spark.programs import program_of
 from headwater.spark.recipe import Recipe
 from headwater.spark.routes import routed
 from headwater.spark.session import is_connect, session_of
@@ -29,7 +29,7 @@ Callback = Callable[[dict[str, Any], int], None]
 
 
 def maintain(
-    program: CompiledProgram,
+    program: CompiledProgram | str,
     inputs: Mapping[str, Any],
     *,
     checkpoint: str,
@@ -47,6 +47,7 @@ def maintain(
 ) -> Any:
     """Start a StreamingQuery that keeps the program's views right; the query's `stop` ends it.
 
+    The program is compiled, or a text; the tables of an SQL text have the columns of their streams.
     `inputs` are streaming DataFrames, and static ones beside them, by relation (or a list of them for one relation;
     static rows come first). Rows come with a column `_change_type`
     (insert, delete, update_preimage, update_postimage) or are all inserts. Rows that do not fit are set aside under
@@ -60,13 +61,8 @@ def maintain(
     streams = [frame for _, frame in frames if frame.isStreaming]
     if not streams:
         raise ValueError("maintain needs a streaming DataFrame; for static ones alone take evaluate")
-    bag = next((one.name for one in program.maintained.relations if one.hidden and not one.derived), None)
-    if bag is not None:
-        raise DataError(
-            f"`{bag}` may hold equal rows, as tables of SQL do, and a stream of changes does not tell them apart; "
-            "give the table a key, or write the program in Datalog"
-        )
     spark = session_of(streams)
+    program = program_of(program, frames)
     contract = agree(program, [(relation, frame.schema) for relation, frame in frames], changes=True)
     if shards is None and not is_connect(spark):
         manifest = Checkpoint(checkpoint).manifest

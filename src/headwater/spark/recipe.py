@@ -51,7 +51,8 @@ class Recipe:
         """For a scheme that `choose(program, known, shards, columns=columns)` made."""
         types = {name: tuple(kind and kind.value for kind in kinds) for name, kinds in (known or {}).items()}
         names = {name: tuple(those) for name, those in (columns or {}).items()}
-        text = program.explain("parsed")
+        # SQL as it was written: printed as rules it would no longer tell which of its tables count equal rows.
+        text = program.explain("parsed") if program.tree.text is None else program.tree.text
         return cls(text, program.disabled, types, names, scheme.kind, shards, _layout(scheme.plan), dict(notes or {}))
 
     @property

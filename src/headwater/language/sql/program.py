@@ -262,7 +262,8 @@ class _Program:
     def tree(self) -> Tree:
         tables = {table.relation: table for table in self.context.tables.values()} | self.context.made
         shown = {one.table.relation for one in self.shown}
-        counted = {table.relation for key, table in self.context.tables.items() if key in self.declarations}
+        told = self.declarations.keys() | self._given
+        counted = {table.relation for key, table in self.context.tables.items() if key in told}
         rules = pruned(self.context.rules, tables, shown | counted)
         defined = {rule.head.relation for rule in rules}
         headings = tuple(
@@ -301,9 +302,13 @@ class _Program:
         for key in sorted(self._given):
             table = self.context.tables[key]
             if all(column.type is not None for column in table.columns):
-                columns = ", ".join(f"`{column.name}` {column.type.value}" for column in table.columns if column.type)
-                lines.append(f"CREATE TABLE `{table.relation}` ({columns});\n")
+                columns = ", ".join(f"{_quoted(one.name)} {one.type.value}" for one in table.columns if one.type)
+                lines.append(f"CREATE TABLE {_quoted(table.relation)} ({columns});\n")
         return "".join(lines) + self.text.source.text
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _hidden(table: Table) -> tuple[str, ...]:
