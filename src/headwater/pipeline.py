@@ -22,7 +22,9 @@ from headwater.program.check import check
 from headwater.program.model import Program
 from headwater.program.text import print_program
 from headwater.program.types import infer
+from headwater.rewrite.kept_times import kept_times
 from headwater.rewrite.leases import leases
+from headwater.rewrite.progressive import progressive
 from headwater.rewrite.rules import rewrite
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Type | str | None]]
@@ -46,12 +48,20 @@ class CompiledProgram:
     @property
     def maintained(self) -> Program:
         """The program to run: rewritten, with every base relation that a user may write to."""
-        present = {relation.name for relation in self.rewritten.relations}
+        unread = self._unread(self.rewritten)
+        return replace(self.rewritten, relations=self.rewritten.relations + leases(unread).relations)
+
+    @property
+    def unleased(self) -> Program:
+        """The same without leases, for whoever rewrites it further: `leases` comes last."""
+        program = _with_times(self.checked, self.disabled)
+        return replace(program, relations=program.relations + self._unread(program).relations)
+
+    def _unread(self, program: Program) -> Program:
+        """The base relations that no rule reads any more."""
+        present = {relation.name for relation in program.relations}
         extra = tuple(one for one in self.checked.relations if not one.derived and one.name not in present)
-        if not extra:
-            return self.rewritten
-        unread = leases(replace(self.checked, relations=extra, rules=(), queries=()))
-        return replace(self.rewritten, relations=self.rewritten.relations + unread.relations)
+        return replace(self.checked, relations=extra, rules=(), queries=())
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -135,4 +145,8 @@ def _typed(tables: Tables | None) -> dict[str, dict[str, Type | None]]:
 def compile_tree(tree: Tree, *, disabled: Iterable[str] = ()) -> CompiledProgram:
     checked = check(tree)
     left_out = tuple(disabled)
-    return CompiledProgram(tree, checked, leases(rewrite(checked, disabled=left_out)), left_out)
+    return CompiledProgram(tree, checked, leases(_with_times(checked, left_out)), left_out)
+
+
+def _with_times(checked: Program, disabled: tuple[str, ...]) -> Program:
+    return kept_times(progressive(rewrite(checked, disabled=disabled)))

@@ -57,7 +57,7 @@ def _over_time(dice: Dice, program: Program, pools: Pools) -> TimedCase:
         size = dice.number(2, 8)
         window = (size, dice.number(1, size) if dice.chance(50) else None)
     alone = all(steady(program, name) for name in program.derived)
-    asks = dice.chance(50) or negates  # what a negation looks back at shows its time, whatever the query asks
+    asks = dice.chance(50)
     case = TimedCase(program, lives, (), window, timed, timed and alone and asks)
     return replace(case, script=_script(dice, case, pools))
 

@@ -192,6 +192,33 @@ def test_facts_of_the_program_have_a_time_too() -> None:
     assert db.rows("q") == set()
 
 
+def test_the_latest_of_several_facts_tells_the_time() -> None:
+    db = opened("stream p(t: int, x: string) ttl 5.\np(9, a).\np(2, b).\nq(X) :- p(_, X).")
+    assert db.now == 9
+    assert db.rows("q") == {("a",)}
+
+
+def test_a_time_that_only_a_negation_needs_is_not_shown() -> None:
+    db = opened(
+        """
+        stream ping(ts: int, x: string) ttl 20.
+        stream ack(ts: int, x: string, by: string) ttl 20.
+        answered(T, X) :- ack(T, X, _).
+        lost(T, X) :- ping(T, X), !answered(_, X).
+        query lost(T, X).
+        query answered(_, X).
+        """
+    )
+    db.apply(insert={"ack": [(6, "a", "p"), (4, "b", "p")], "ping": [(5, "a"), (5, "b")]})
+    assert db.rows("lost") == {(5, "a")}
+    assert db.rows("answered") == {(None, "a"), (None, "b")}
+    changes = db.apply(insert={"ack": [(3, "a", "q")]})
+    assert db.rows("lost") == set(), "it had been answered by then"
+    assert not changes["answered"], "its time is another one, and nobody asked for it"
+    assert db.valid_until("answered", (None, "a")) == 26
+    assert db.table("answered").schema.field(0).type == "int64"
+
+
 def test_explicit_deletes_and_expiry_mix() -> None:
     db = opened()
     db.apply(insert={"link": [(0, "a", "b"), (3, "b", "c"), (5, "a", "c")]})

@@ -45,7 +45,7 @@ def arrow_table(table: Table, names: Sequence[str], codes: Matrix, symbols: Symb
 
 def seen_change(table: Table, inserted: Matrix, deleted: Matrix) -> tuple[Matrix, Matrix]:
     """Of rows that came and went those that differ in what a user sees: a new version of a row is no new row."""
-    if table.lease is None or not inserted.shape[0] or not deleted.shape[0]:
+    if table.shown is None or not inserted.shape[0] or not deleted.shape[0]:
         return inserted, deleted
     columns = [one.at for one in table.written if one.at is not None]
     both = np.concatenate([inserted[:, columns], deleted[:, columns]]).astype(np.int64)

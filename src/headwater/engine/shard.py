@@ -131,12 +131,16 @@ class Shard:
         """Make the changes of base rows; in the very first transaction, `facts` tells which of the program's own facts
         this shard holds. `now` is what the clock shows at least; shards that work together must be given the same."""
         transaction.next_tick()
-        stated = [] if facts is None else list(self._facts(facts))
-        known = {store.name: rows for store, rows, _, _ in stated if store.table.life is not None}
-        transaction.now = self.clock.after(known, self.clock.after(inserts, now))
+        stated = [] if facts is None else list(self._facts())
+        transaction.now = self.clock.after(inserts, now)
+        for store, rows, _, _ in stated:
+            if store.table.life is not None:
+                transaction.now = self.clock.after({store.name: rows}, transaction.now)
         self.clock.expire(transaction)
         for store, rows, rule, proofs in stated:
-            self._state(transaction, store, rows, rule, proofs)
+            assert facts is not None
+            mine = facts(store.name, rows)
+            self._state(transaction, store, rows[mine], rule, proofs[mine])
         for name, rows in deletes.items():
             store = self.stores[name]
             if store.table.life is not None:
@@ -219,8 +223,8 @@ class Shard:
             if first or level.concerns(transaction):
                 level.run(transaction, first=first)
 
-    def _facts(self, holds: Holds) -> Iterator[tuple[Store, Codes, int, npt.NDArray[np.int32]]]:
-        """The program's own facts that this shard holds, with the rules that state them."""
+    def _facts(self) -> Iterator[tuple[Store, Codes, int, npt.NDArray[np.int32]]]:
+        """The program's own facts, those of other shards too, with the rules that state them."""
         for number in self.plan.facts:
             rule = self.plan.rules[number]
             if rule.spontaneous is None:
@@ -229,8 +233,7 @@ class Shard:
             for batch in runner.from_nothing():
                 columns = runner.head_columns(batch)
                 codes = np.stack(columns, axis=1).astype(np.int64) if columns else np.zeros((1, 0), dtype=np.int64)
-                mine = holds(rule.table, codes)
-                yield self.stores[rule.table], codes[mine], rule.id, runner.proofs(batch)[mine]
+                yield self.stores[rule.table], codes, rule.id, runner.proofs(batch)
 
     def _state(
         self, transaction: Transaction, store: Store, codes: Codes, rule: int, proofs: npt.NDArray[np.int32]

@@ -31,11 +31,16 @@ class Cluster:
         self.scheme = scheme
         self.members = [Member(scheme, number, shards, guard) for number in range(shards)]
         self.traffic = Traffic()
-        self._transact({}, {}, first=True)
+        self._transact({}, {}, None, first=True)
 
-    def apply(self, inserts: Mapping[str, pa.Table], deletes: Mapping[str, pa.Table]) -> list[Outcome]:
-        """One transaction over base rows, wherever they live; what it changed on each shard."""
-        return self._transact(inserts, deletes, first=False)
+    def apply(
+        self, inserts: Mapping[str, pa.Table], deletes: Mapping[str, pa.Table], now: int | None = None
+    ) -> list[Outcome]:
+        """One transaction over base rows, wherever they live; what it changed on each shard.
+
+        The clock of all shards moves to `now`, or to the latest time among the inserts if that is later.
+        """
+        return self._transact(inserts, deletes, now, first=False)
 
     def rows(self, view: str) -> pa.Table:
         parts = [member.rows(view) for member in self.members]
@@ -44,12 +49,14 @@ class Cluster:
         return pa.concat_tables(parts)
 
     def _transact(
-        self, inserts: Mapping[str, pa.Table], deletes: Mapping[str, pa.Table], *, first: bool
+        self, inserts: Mapping[str, pa.Table], deletes: Mapping[str, pa.Table], now: int | None, *, first: bool
     ) -> list[Outcome]:
         mine_in, mine_out = self._routed(inserts), self._routed(deletes)
+        moments = [one for one in (now, self.scheme.latest(inserts)) if one is not None]
+        now = max(moments, default=None)
         outcomes = run_together(
             [
-                member.opened(mine_in[number], mine_out[number], first=first)
+                member.opened(mine_in[number], mine_out[number], now=now, first=first)
                 for number, member in enumerate(self.members)
             ]
         )

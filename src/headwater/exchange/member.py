@@ -21,7 +21,7 @@ transactions to other, equally good, witnesses than those of a member that never
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ import pyarrow as pa
 
 from headwater.core.errors import DataError, StateError, UnknownRelation
 from headwater.core.types import Type
-from headwater.engine.answers import arrow_table, asked
+from headwater.engine.answers import arrow_table, asked, seen_change
 from headwater.engine.copies import net, number_copies
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.engine.index import Matrix, Rows
@@ -44,7 +44,7 @@ from headwater.exchange.packing import pack, unpack
 from headwater.exchange.routing import Owners
 from headwater.exchange.scheme import Place, Scheme
 from headwater.exchange.wire import Incoming, Outgoing, Parcel, Stir
-from headwater.plan.model import Shipment
+from headwater.plan.model import Shipment, Table
 
 Steps = Generator[Outgoing, Incoming, None]
 
@@ -57,6 +57,7 @@ class Outcome:
     rounds: int
     rows_shipped: int
     bytes_shipped: int
+    late: dict[str, pa.Table]  # rows that lay further behind the clock than their streams allow, and were left out
 
 
 class Member:
@@ -75,14 +76,16 @@ class Member:
         inserts: Mapping[str, pa.Table],
         deletes: Mapping[str, pa.Table],
         *,
+        now: int | None = None,
         first: bool = False,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Generator[Outgoing, Incoming, Outcome]:
         """Deletes, then inserts, of base rows routed to this shard; the `first` one also states the program's facts.
 
-        It is kept when it returns. Closing it, or any error, undoes it.
+        `now` is what the clock shows at least: the same for all members, and no earlier than the latest time that any
+        of them is given. The transaction is kept when it returns. Closing it, or any error, undoes it.
         """
-        opened = yield from self.opened(inserts, deletes, first=first, cancelled=cancelled)
+        opened = yield from self.opened(inserts, deletes, now=now, first=first, cancelled=cancelled)
         return opened.keep()
 
     def opened(
@@ -90,6 +93,7 @@ class Member:
         inserts: Mapping[str, pa.Table],
         deletes: Mapping[str, pa.Table],
         *,
+        now: int | None = None,
         first: bool = False,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Generator[Outgoing, Incoming, Opened]:
@@ -98,9 +102,10 @@ class Member:
         codes_out = {name: self._codes(name, rows) for name, rows in deletes.items()}
         number_copies(self.shard.stores, codes_in, codes_out)
         opened = Opened(self, self.shard.begin(cancelled))
+        opened.late = dict(self._set_late_aside(inserts, codes_in))
         transaction = opened.transaction
         try:
-            self.shard.change_base(transaction, codes_in, codes_out, self._holds if first else None)
+            self.shard.change_base(transaction, codes_in, codes_out, self._holds if first else None, now)
             for level in self.shard.levels:
                 if level.outboxes:
                     yield from self._run_with_others(level, opened, first=first)
@@ -118,7 +123,7 @@ class Member:
         if store is None or store.table.bag:
             raise UnknownRelation(f"there is no relation `{view}`")
         told = store.data[store.alive()] if self.scheme.tells(view, self.number) else store.data[:0]
-        return self._shown(view, told)
+        return self._arrow(store.table, asked(self.scheme.queries, store.table, told, self.shard.symbols))
 
     @property
     def _begins(self) -> bool:
@@ -129,6 +134,16 @@ class Member:
         return self._owners.of(column, kind) == self.number
 
     # Base rows
+
+    def _set_late_aside(
+        self, inserts: Mapping[str, pa.Table], codes_in: dict[str, Codes]
+    ) -> Iterator[tuple[str, pa.Table]]:
+        for name, codes in codes_in.items():
+            late = self.shard.clock.late(name, codes)
+            if late.any():
+                codes_in[name] = codes[~late]
+                if self.scheme.tells(name, self.number):
+                    yield name, inserts[name].filter(pa.array(late))
 
     def _codes(self, name: str, rows: pa.Table) -> Codes:
         table = self.scheme.table(name)
@@ -228,30 +243,32 @@ class Member:
             change = changes.get(view) if self.scheme.tells(view, self.number) else None
             nothing: Matrix = np.zeros((0, self.shard.stores[view].width), dtype=np.int64)
             came, went = (nothing, nothing) if change is None else (change.inserted, change.deleted)
-            table = self.shard.stores[view].table
+            table, symbols = self.shard.stores[view].table, self.shard.symbols
+            came, went = (asked(self.scheme.queries, table, codes, symbols) for codes in (came, went))
+            came, went = seen_change(table, came, went)
             if table.hidden:  # equal rows of several shards are netted by each for itself
                 came, went = net(table, came, went)
-            out[view] = self._shown(view, came), self._shown(view, went)
+            out[view] = self._arrow(table, came), self._arrow(table, went)
         return out
 
-    def _shown(self, view: str, codes: Matrix) -> pa.Table:
-        table, symbols = self.shard.stores[view].table, self.shard.symbols
-        return arrow_table(table, table.names, asked(self.scheme.queries, table, codes, symbols), symbols)
+    def _arrow(self, table: Table, codes: Matrix) -> pa.Table:
+        return arrow_table(table, table.names, codes, self.shard.symbols)
 
 
 class Opened:
     """A transaction that has been run and is neither kept nor undone yet; packs and counts what it sends."""
 
-    __slots__ = ("_member", "bytes", "rounds", "rows", "transaction")
+    __slots__ = ("_member", "bytes", "late", "rounds", "rows", "transaction")
 
     def __init__(self, member: Member, transaction: Transaction) -> None:
         self._member = member
         self.transaction = transaction
         self.rounds = self.rows = self.bytes = 0
+        self.late: dict[str, pa.Table] = {}
 
     def keep(self) -> Outcome:
         changes = self._member.told(self._member.shard.commit(self.transaction))
-        return Outcome(changes, self.rounds, self.rows, self.bytes)
+        return Outcome(changes, self.rounds, self.rows, self.bytes, self.late)
 
     def undo(self) -> None:
         self._member.shard.undo(self.transaction)

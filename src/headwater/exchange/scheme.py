@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from headwater.core.diagnostics import Diagnostic
-from headwater.core.errors import CheckProblem, DataError, UnknownRelation
+from headwater.core.errors import DataError, UnknownRelation
 from headwater.core.types import Type
 from headwater.engine.columns import column_codes
 from headwater.engine.intake import Header, take_in
@@ -32,8 +31,9 @@ from headwater.plan.decompose import decompose
 from headwater.plan.model import Plan, Ships, Table
 from headwater.plan.placement import obstacle, travelling
 from headwater.plan.tables import PICKS
-from headwater.program.model import Column, Program
+from headwater.program.model import Column, Keeps, Program
 from headwater.program.types import infer, with_types
+from headwater.rewrite.leases import leases
 from headwater.rewrite.localise import location_of
 from headwater.rewrite.rules import NETWORK_RULES, rewrite
 
@@ -91,6 +91,16 @@ class Scheme:
                 return table
         raise UnknownRelation(f"there is no base relation `{relation}`")
 
+    def latest(self, inserts: Mapping[str, pa.Table]) -> int | None:
+        """The latest time among these rows, as the clock counts; None: none of them has a time."""
+        found: list[int] = []
+        for name, rows in inserts.items():
+            table = self.table(name)
+            if table.time is not None and rows.num_rows:
+                codes, _ = column_codes(rows.column(table.time), table.types[table.time], Symbols())
+                found.append(int(codes.max()))
+        return max(found, default=None)
+
     def route(self, relation: str, rows: pa.Table, shards: int) -> list[tuple[int, pa.Table]]:
         """Which shards get which of these base rows, in their order, under the names of the relation's columns.
 
@@ -146,7 +156,6 @@ def choose(
     relation whose types are not known has no rows.
     """
     model = program.maintained
-    _refuse_time(model)
     types = infer(model, known)
     model = _with_names(with_types(model, types), columns or {})
     if shards == 1:
@@ -176,7 +185,11 @@ def _decomposed(program: CompiledProgram, model: Program, known: Known | None, r
 
 
 def _exchange(program: CompiledProgram, model: Program, known: Known | None, reason: str) -> Scheme | str:
-    local = rewrite(model, rules=NETWORK_RULES)
+    local = model
+    if any(relation.shown is not None or relation.keeps is not Keeps.ALL for relation in model.relations):
+        plain = program.unleased
+        local = with_types(plain, infer(plain, known))
+    local = leases(rewrite(local, rules=NETWORK_RULES))
     problem = obstacle(local)
     if problem is not None:
         return problem
@@ -221,11 +234,3 @@ def _with_names(model: Program, columns: Mapping[str, Sequence[str]]) -> Program
             relation = replace(relation, columns=(*named, *relation.columns[len(named) :]))
         relations.append(relation)
     return replace(model, relations=tuple(relations))
-
-
-def _refuse_time(model: Program) -> None:
-    for relation in model.relations:
-        if relation.time is not None or relation.ttl is not None or relation.window is not None:
-            message = f"`{relation.name}` carries time, which several shards together do not keep yet"
-            hint = "run the program in one process, or declare the relation without its time column"
-            raise CheckProblem((Diagnostic("HW902", message, relation.span, hint=hint),))

@@ -82,7 +82,7 @@ class _Search:
         own = [rule for rule in self.rules if rule.head.relation == relation.name]
         fixed = {at for rule in own for at in aggregate_columns(rule.head)}
         fixed |= {at for rule in own if rule.body for at, arg in enumerate(rule.head.args) if not _is_variable(arg)}
-        free = [at for at in range(relation.arity) if at not in fixed and at != relation.time]
+        free = [at for at in range(relation.arity) if at not in fixed and at not in (relation.time, relation.lease)]
         for selection in relation.selections:
             free = [at for at in free if at in selection.group]
         location = location_of(relation)

@@ -16,7 +16,7 @@ from headwater.core.types import Type
 from headwater.language.tree import Aggregate, Atom, Constant, Goal, Negation, Term, Variable, Wildcard
 from headwater.plan.model import Shipment, Ships, Source, Table, Var, literal
 from headwater.plan.tables import PICKS, Draft, Drafts
-from headwater.program.model import Program, Relation
+from headwater.program.model import Keeps, Program, Relation
 from headwater.program.strata import Mode, strata
 from headwater.rewrite.localise import location_of
 
@@ -121,7 +121,16 @@ def _meeting_place(body: tuple[Goal, ...], relations: Mapping[str, Relation]) ->
 def _add_boxes(drafts: Drafts, made: Shipment, table: Table) -> None:
     columns, picks = table.columns, table.picks
     drafts.tables[made.outbox] = Table(
-        made.outbox, table.types, columns, picks=picks, outbox=True, bag=True, nullable=table.nullable
+        made.outbox,
+        table.types,
+        columns,
+        picks=picks,
+        outbox=True,
+        bag=True,
+        nullable=table.nullable,
+        time=table.time,
+        lease=table.lease,
+        keeps=table.keeps,
     )
     drafts.tables[made.inbox] = Table(
         made.inbox,
@@ -129,6 +138,8 @@ def _add_boxes(drafts: Drafts, made: Shipment, table: Table) -> None:
         ("sender", *table.columns),
         bag=True,
         nullable=frozenset(at + 1 for at in table.nullable),
+        lease=table.lease + 1 if table.lasting and table.lease is not None else None,  # what has ended goes unasked
+        keeps=Keeps.LATEST if table.lasting else Keeps.ALL,
     )
     drafts.homes[made.outbox] = drafts.homes[made.inbox] = made.table
 

@@ -16,15 +16,15 @@ from headwater.program.cycles import cycles
 from headwater.program.model import Program
 from headwater.program.names import rule_name
 from headwater.program.terms import goal_names, names
-from headwater.program.timing import is_time_goal, timing
+from headwater.program.timing import asked, is_time_goal, timeless
 
 
 def time_use_problems(program: Program) -> Iterator[Diagnostic]:
     if all(relation.time is None for relation in program.relations):
         return
-    found = timing(program)
+    wanted = asked(program)
     spans = {relation.name: relation.span for relation in program.relations}
-    for name in sorted(found.asked & found.timeless):
+    for name in sorted(wanted & timeless(program)):
         yield Diagnostic(
             "HW509",
             f"the time of `{name}` is asked for, but its rows have no single one",
@@ -33,7 +33,7 @@ def time_use_problems(program: Program) -> Iterator[Diagnostic]:
             hint="write `_` for it; over the rows below, `max<T>` tells the latest of their times",
         )
     for cycle in cycles(program):
-        moving = cycle.relations & found.asked
+        moving = cycle.relations & wanted
         for rule in cycle.recursive_rules() if moving else ():
             misused = _misused(rule, moving)
             if misused is not None:

@@ -41,19 +41,53 @@ from headwater.program.terms import assigned, goal_names, names, positive_atoms
 OF_TIMES = frozenset({"larger", "largest"})
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
-    ending: frozenset[str]  # base relations whose rows end
-    leased: frozenset[str]  # derived relations whose rows have a lease
-    asked: frozenset[str]  # derived relations whose rows keep their time
-    timeless: frozenset[str]  # derived relations whose rows cannot keep one
+def ending(program: Program) -> frozenset[str]:
+    """The base relations whose rows end."""
+    return frozenset(one.name for one in program.relations if (life := lifetime(one)) is not None and life.ends)
 
 
-def timing(program: Program) -> Timing:
-    ending = frozenset(one.name for one in program.relations if (life := lifetime(one)) is not None and life.ends)
-    totals = frozenset(_totals(program))
-    timeless = totals.union(_unsteady(program))
-    return Timing(ending, frozenset(_leased(program, ending, totals)), frozenset(_asked(program, timeless)), timeless)
+def leased(program: Program) -> frozenset[str]:
+    """The derived relations whose rows have a lease."""
+    readers, totals = _readers(program), frozenset(_totals(program))
+    found: set[str] = set()
+    waiting = list(ending(program))
+    while waiting:
+        for name in readers.get(waiting.pop(), ()):
+            if name not in found and name not in totals:
+                found.add(name)
+                waiting.append(name)
+    return frozenset(found)
+
+
+def timeless(program: Program) -> frozenset[str]:
+    """The derived relations whose rows cannot keep a time."""
+    return frozenset((*_totals(program), *_unsteady(program)))
+
+
+def asked(program: Program) -> frozenset[str]:
+    """The derived relations whose rows keep their time."""
+    relations = {relation.name: relation for relation in program.relations}
+    timed = {name for name, relation in relations.items() if relation.derived and relation.time is not None}
+    if program.queries:
+        found = {name for query in program.queries if (name := query.atom.relation) in timed and _names_time(query)}
+    else:
+        found = timed - _reading(program, timeless(program))
+    while True:
+        before = len(found)
+        for rule in program.rules:
+            found |= _asks(rule, relations, timed, found)
+        if len(found) == before:
+            return frozenset(found)
+
+
+def hides_time(name: str, program: Program) -> bool:
+    """Whether a derived relation is queried, and no query names its time."""
+    own = [query for query in program.queries if query.atom.relation == name]
+    return bool(own) and not any(map(_names_time, own))
+
+
+def _names_time(query: Query) -> bool:
+    return isinstance(query.atom.args[0], Variable | Constant)
 
 
 def looks_back(goal: Goal, rule: Rule, relations: Mapping[str, Relation]) -> TypeGuard[Negation]:
@@ -166,37 +200,6 @@ def _reading(program: Program, names: frozenset[str]) -> set[str]:
     """These relations and all that rest on them."""
     readers = _readers(program)
     return {found for name in names for found in reachable(name, readers)}
-
-
-def _leased(program: Program, ending: frozenset[str], totals: frozenset[str]) -> set[str]:
-    readers = _readers(program)
-    found: set[str] = set()
-    waiting = list(ending)
-    while waiting:
-        for name in readers.get(waiting.pop(), ()):
-            if name not in found and name not in totals:
-                found.add(name)
-                waiting.append(name)
-    return found
-
-
-def _asked(program: Program, timeless: frozenset[str]) -> set[str]:
-    relations = {relation.name: relation for relation in program.relations}
-    timed = {name for name, relation in relations.items() if relation.derived and relation.time is not None}
-    if program.queries:
-        found = {query.atom.relation for query in program.queries if _names_time(query, timed)}
-    else:
-        found = timed - _reading(program, timeless)
-    while True:
-        before = len(found)
-        for rule in program.rules:
-            found |= _asks(rule, relations, timed, found)
-        if len(found) == before:
-            return found
-
-
-def _names_time(query: Query, timed: set[str]) -> bool:
-    return query.atom.relation in timed and isinstance(query.atom.args[0], Variable | Constant)
 
 
 def _asks(rule: Rule, relations: Mapping[str, Relation], timed: set[str], asked: set[str]) -> set[str]:

@@ -12,8 +12,8 @@ What each relation keeps (`Keeps`):
   in `p'kept`, all rows that are best now or can become so when better ones end; outside, in `p`, those best now;
 - totals and what shares a recursion with them: rows without lease, which follow what comes and goes below.
 
-The time of a derived row is kept where it is asked for (`headwater.program.timing`); else its column is gone.
-Not a matter of choice like the other rewrites: without it a program with time cannot run.
+Comes after `kept_times`, and after whatever moves rows between shards. Not a matter of choice like the other rewrites:
+without it a program with time cannot run.
 """
 
 from __future__ import annotations
@@ -39,25 +39,19 @@ from headwater.language.tree import (
 )
 from headwater.program.clock import FOREVER, lifetime
 from headwater.program.graph import components
-from headwater.program.model import Column, Keeps, Program, Relation, Selection, Shown
+from headwater.program.model import Column, Keeps, Program, Relation, Shown
 from headwater.program.terms import body_atoms
-from headwater.program.timing import LiveRule, Timing, live, timing
-from headwater.rewrite.progressive import progressive
+from headwater.program.timing import ending, leased
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where the columns of one relation stand: as written, by position, or None for a time that is not kept."""
+    """Where the lease of one relation stands, if it has one, and which versions of its rows it keeps."""
 
     relation: Relation  # as it was
-    shown: tuple[int | None, ...]
     lease: int | None
     keeps: Keeps  # of the relation as others see it
     split: bool  # its recursion runs in another relation
-
-    @property
-    def drops_time(self) -> bool:
-        return None in self.shown
 
     @property
     def kept(self) -> str:
@@ -67,11 +61,10 @@ class _Layout:
 def leases(program: Program) -> Program:
     if all(lifetime(relation) is None for relation in program.relations):
         return program
-    program = progressive(program)
-    times = timing(program)
+    lasting = ending(program) | leased(program)
     cycle_of = _cycles(program)
-    picks = {rule.head.relation: arg for rule in program.rules for arg in rule.head.args if isinstance(arg, Aggregate)}
-    layouts = {one.name: _layout(one, times, picks) for one in program.relations}
+    picks = {rule.head.relation for rule in program.rules for arg in rule.head.args if isinstance(arg, Aggregate)}
+    layouts = {one.name: _layout(one, one.name in lasting, one.name in picks) for one in program.relations}
     rules = [_rule(rule, layouts, cycle_of) for rule in program.rules]
     rules += (_seen(layout, rules) for layout in layouts.values() if layout.split)
     return replace(
@@ -90,42 +83,27 @@ def _cycles(program: Program) -> dict[str, int]:
     return {name: number for number, members in enumerate(components(reads)) for name in members}
 
 
-def _layout(relation: Relation, times: Timing, picks: Mapping[str, Aggregate]) -> _Layout:
-    name = relation.name
-    has_lease = name in times.leased or name in times.ending
+def _layout(relation: Relation, has_lease: bool, picks: bool) -> _Layout:
     timed = relation.time is not None
-    dropped = relation.derived and timed and name not in times.asked
-    places: list[int | None] = list(range(relation.arity))
-    if dropped:
-        places = [None, *range(relation.arity - 1)]
-    width = relation.arity - dropped
     if not relation.derived:
         keeps = Keeps.LATEST if lifetime(relation) is not None else Keeps.ALL
         split = False
     else:
-        best = name in picks or bool(relation.selections)
-        has_time = timed and not dropped
-        split = has_lease and (best or has_time)
-        keeps = Keeps.BEST if split or has_time else Keeps.LATEST if has_lease else Keeps.ALL
-    return _Layout(relation, tuple(places), width if has_lease else None, keeps, split)
+        split = has_lease and (picks or timed or bool(relation.selections))
+        keeps = Keeps.BEST if split or timed else Keeps.LATEST if has_lease else Keeps.ALL
+    return _Layout(relation, relation.arity if has_lease else None, keeps, split)
 
 
 def _relations(layout: _Layout) -> Iterable[Relation]:
     relation = layout.relation
-    if layout.lease is None and not layout.drops_time:
+    if layout.lease is None:
         yield replace(relation, keeps=layout.keeps)
         return
-    columns = tuple(column for column, at in zip(relation.columns, layout.shown, strict=True) if at is not None)
-    if layout.lease is not None:
-        columns += (Column(_fresh("until", columns), Type.INT),)
     done = replace(
         relation,
-        columns=columns,
-        time=None if layout.drops_time else relation.time,
-        location=None if relation.location is None else layout.shown[relation.location],
-        selections=tuple(_selection(one, layout) for one in relation.selections),
+        columns=(*relation.columns, Column(_fresh("until", relation.columns), Type.INT)),
         lease=layout.lease,
-        shown=tuple(map(Shown, relation.columns, layout.shown)),
+        shown=relation.shown or tuple(Shown(column, at) for at, column in enumerate(relation.columns)),
         keeps=layout.keeps,
     )
     if layout.split:
@@ -140,50 +118,36 @@ def _fresh(name: str, columns: tuple[Column, ...]) -> str:
     return name
 
 
-def _selection(selection: Selection, layout: _Layout) -> Selection:
-    group = tuple(at for one in selection.group if (at := layout.shown[one]) is not None)
-    value = layout.shown[selection.value]
-    assert value is not None, "a selection's value is no time"
-    return replace(selection, group=group, value=value)
-
-
 def _rule(rule: Rule, layouts: Mapping[str, _Layout], cycle_of: Mapping[str, int]) -> Rule:
     head = layouts[rule.head.relation]
     if not rule.body and not head.relation.derived:
         until = () if head.lease is None else (Constant(0, Type.INT),)  # the engine works out the lease of a fact
         return replace(rule, head=replace(rule.head, args=(*rule.head.args, *until)), origin=rule)
-    left = live(rule, drop_time=head.drops_time)
-    leased = head.lease is not None
+    has_lease = head.lease is not None
     untils: list[Variable] = []
     body: list[Goal] = []
-    for goal in left.body:
+    for goal in rule.body:
         match goal:
             case Atom(relation=name):
                 inside = cycle_of.get(name, -1) == cycle_of[rule.head.relation]
-                ends = leased and layouts[name].lease is not None
+                ends = has_lease and layouts[name].lease is not None
                 if ends:
                     untils.append(Variable(f"Until'at{len(untils)}"))
-                body.append(_atom(goal, layouts[name], left, untils[-1] if ends else None, inside=inside))
+                body.append(_atom(goal, layouts[name], untils[-1] if ends else None, inside=inside))
             case Negation(atom=atom):
-                body.append(replace(goal, atom=_atom(atom, layouts[atom.relation], left, None, inside=False)))
+                body.append(replace(goal, atom=_atom(atom, layouts[atom.relation], None, inside=False)))
             case _:
                 body.append(goal)
-    args: tuple[Term | Aggregate, ...] = left.head
-    if leased:
+    args = rule.head.args
+    if has_lease:
         args += (_least(untils, body),)
     done = replace(rule, head=replace(rule.head, relation=head.kept, args=args), body=tuple(body))
     return rule if done == rule else replace(done, origin=rule.origin or rule)
 
 
-def _atom(atom: Atom, layout: _Layout, left: LiveRule, until: Variable | None, *, inside: bool) -> Atom:
-    args = list(atom.args)
-    if layout.drops_time:
-        del args[0]
-    elif layout.relation.time is not None and not left.needs(args[0]):
-        args[0] = Wildcard()
-    if layout.lease is not None:
-        args.append(until or Wildcard())
-    return replace(atom, relation=layout.kept if inside else atom.relation, args=tuple(args))
+def _atom(atom: Atom, layout: _Layout, until: Variable | None, *, inside: bool) -> Atom:
+    lease = () if layout.lease is None else (until or Wildcard(),)
+    return replace(atom, relation=layout.kept if inside else atom.relation, args=(*atom.args, *lease))
 
 
 def _least(untils: list[Variable], body: list[Goal]) -> Term:
@@ -207,8 +171,6 @@ def _seen(layout: _Layout, rules: Iterable[Rule]) -> Rule:
 
 
 def _query(query: Query, layouts: Mapping[str, _Layout]) -> Query:
-    layout = layouts[query.atom.relation]
-    args = query.atom.args[1:] if layout.drops_time else query.atom.args
-    if layout.lease is not None:
-        args += (Wildcard(),)
-    return replace(query, atom=replace(query.atom, args=args))
+    if layouts[query.atom.relation].lease is None:
+        return query
+    return replace(query, atom=replace(query.atom, args=(*query.atom.args, Wildcard())))

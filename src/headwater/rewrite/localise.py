@@ -76,7 +76,7 @@ def location_of(relation: Relation) -> int | None:
         return None
     if relation.location is not None:
         return relation.location
-    return next((at for at in range(relation.arity) if at != relation.time), None)
+    return next((at for at in range(relation.arity) if at not in (relation.time, relation.lease)), None)
 
 
 def meets_at_one_location(rule: Rule, relations: Mapping[str, Relation]) -> bool:
@@ -241,7 +241,6 @@ class _Localiser:
                 kind=Kind.RELATION,
                 derived=True,
                 location=column,
-                time=original.time,
                 replicated=column is None,
             )
             self.relations[copy.name] = copy
@@ -274,30 +273,17 @@ class _Localiser:
         return self._relation(rule, goals, {name for arg in rule.head.args for name in names(arg)}, place)
 
     def _relation(self, rule: Rule, goals: Sequence[Goal], carried: set[str], place: Place) -> Atom:
-        """A new relation at `place` that holds the `carried` variables of `goals`; a lone time among them stays one."""
-        times = [name for name in self._times(rule) if name in carried]
-        time = [Variable(times[0])] if len(times) == 1 and Variable(times[0]) != place else []
-        first: list[Place] = [*time, place]
-        args = first + [Variable(name) for name in sorted(carried) if Variable(name) not in first]
+        """A new relation at `place` that holds the `carried` variables of `goals`."""
+        args: list[Place] = [place, *(Variable(name) for name in sorted(carried) if Variable(name) != place)]
         name = self._new_name(f"{rule.head.relation}_part")
         columns = tuple(
             Column(f"c{at}", self.types.get(arg.name) if isinstance(arg, Variable) else arg.type)
             for at, arg in enumerate(args)
         )
-        self.relations[name] = Relation(name, columns, derived=True, location=len(time), time=0 if time else None)
-        atom = marked_at(Atom(name, tuple(args)), len(time))
+        self.relations[name] = Relation(name, columns, derived=True, location=0)
+        atom = marked_at(Atom(name, tuple(args)), 0)
         self.rules.append(Rule(Head(name, atom.args), tuple(goals)))
         return atom
-
-    def _times(self, rule: Rule) -> set[str]:
-        """The variables that stand where a relation has its time."""
-        found = set()
-        for atom in _atoms(rule):
-            time = self.relations[atom.relation].time
-            arg = None if time is None else atom.args[time]
-            if isinstance(arg, Variable):
-                found.add(arg.name)
-        return found
 
     def _new_name(self, wish: str) -> str:
         if wish not in self.relations:

@@ -1,0 +1,107 @@
+"""Random programs over streams on several shards, under random timed scripts: after every step the oracle's views."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+
+import headwater as hw
+from headwater.exchange.cluster import Cluster
+from headwater.exchange.scheme import choose
+from headwater.plan.model import Table
+from tests.engine.holding import pairs
+from tests.exchange.sharded import NotPlaced, to_rows, to_table
+from tests.oracle.program import Row, State
+from tests.oracle.strategies import seeds
+from tests.oracle.timed import Clock, Step, TimedCase, timed_text
+from tests.oracle.timed_cases import timed_case
+from tests.time.holding import expected, hold
+
+Changes = dict[str, tuple[set[Row], set[Row]]]
+
+
+class TimedShards:
+    """A cluster over a timed case."""
+
+    def __init__(self, case: TimedCase, shards: int, kind: str) -> None:
+        self.case = case
+        try:
+            scheme = choose(hw.compile(timed_text(case)), {}, max(shards, 2), kinds=(kind,))
+        except ValueError:
+            raise NotPlaced from None
+        self.cluster = Cluster(scheme, shards)
+        self.late = 0
+
+    @property
+    def now(self) -> int | None:
+        """What all shards say it is."""
+        (now,) = {member.shard.clock.now for member in self.cluster.members}
+        return now
+
+    def apply(self, step: Step) -> Changes:
+        """One step; an advance that comes with rows is a transaction of its own, before them."""
+        found: Changes = {name: (set(), set()) for name in self.case.program.outputs}
+        if step.advance is not None and (self.now is None or step.advance > self.now):
+            self._transact({}, {}, step.advance, found)
+        if step.insert or step.delete:
+            self._transact(self._tables(step.insert), self._tables(step.delete), None, found)
+        return found
+
+    def _transact(
+        self, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table], now: int | None, found: Changes
+    ) -> None:
+        outcomes = self.cluster.apply(inserts, deletes, now)
+        self.late += sum(rows.num_rows for outcome in outcomes for rows in outcome.late.values())
+        for name, (came, went) in found.items():
+            told = [outcome.changes[name] for outcome in outcomes]
+            inserted, deleted = ({row for change in told for row in to_rows(change[side])} for side in (0, 1))
+            assert len(inserted) == sum(change[0].num_rows for change in told), "a row is told once"
+            assert not inserted & deleted, f"{name}: {inserted & deleted} came and went"
+            found[name] = (came - deleted) | (inserted - went), (went - inserted) | (deleted - came)
+
+    def _tables(self, rows: object) -> dict[str, pa.Table]:
+        assert isinstance(rows, dict)
+        return {name: to_table(_as_given(self.cluster.scheme.table(name)), list(many)) for name, many in rows.items()}
+
+    def rows(self) -> State:
+        found: State = {}
+        for name in self.case.program.outputs:
+            rows = [row for member in self.cluster.members for row in to_rows(member.rows(name))]
+            found[name] = set(rows)
+            assert len(rows) == len(found[name]), "a row lives on one shard"
+        return found
+
+
+def _as_given(table: Table) -> Table:
+    return Table(table.name, tuple(one.type for one in table.written), tuple(one.name for one in table.written))
+
+
+def _agrees(case: TimedCase, shards: int, kind: str) -> None:
+    try:
+        engine = TimedShards(case, shards, kind)
+    except NotPlaced:
+        return
+    clock = Clock(case)
+    before = expected(case, clock)
+    for number, step in enumerate(case.script):
+        clock.apply(step)
+        after = expected(case, clock)
+        changes = engine.apply(step)
+        found = engine.rows()
+        assert found == after, f"after step {number}, at {clock.now}: {found} instead of {after}"
+        net = {name: (after[name] - before[name], before[name] - after[name]) for name in after}
+        assert changes == net, f"changes of step {number}: {changes} instead of {net}"
+        assert engine.now == clock.now
+        assert engine.late == clock.late
+        before = after
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["decomposed", "exchange"])
+@pairs(40)
+@given(seed=seeds)
+def test_oracle_time_on_shards(seed: int, shards: int, kind: str) -> None:
+    hold(partial(_agrees, shards=shards, kind=kind), timed_case(seed))
