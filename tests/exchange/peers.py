@@ -144,10 +144,6 @@ def maintain(seat: Seat, reports: Any, cases: list[tuple[str, Any, Any]]) -> Non
             scheme = choose(hw.compile(text), known, seat.shards, kinds=("exchange",))
             member = Member(scheme, seat.number, seat.shards)
             for turn, sides in enumerate([({}, {}), *script]):
-                mine = [
-                    {name: dict(scheme.route(name, rows, seat.shards)).get(seat.number) for name, rows in side.items()}
-                    for side in sides
-                ]
-                inserts, deletes = ({name: rows for name, rows in side.items() if rows is not None} for side in mine)
+                inserts, deletes = (scheme.dealt(side, seat.shards)[seat.number] for side in sides)
                 outcome = gang.run(member.transaction(inserts, deletes, first=turn == 0))
                 reports.put((which, turn, seat.number, {view: member.rows(view) for view in scheme.outputs}, outcome))

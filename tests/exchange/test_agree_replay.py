@@ -29,7 +29,7 @@ class Recorder:
         self.outcomes: list[list[Outcome]] = [[] for _ in self.members]
 
     def apply(self, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table]) -> None:
-        routed = [self._routed(inserts), self._routed(deletes)]
+        routed = [self.scheme.dealt(changes, len(self.members)) for changes in (inserts, deletes)]
         runs = []
         for number, member in enumerate(self.members):
             first = not self.logs[number]
@@ -48,13 +48,6 @@ class Recorder:
             incoming = delivered(outgoing)
             for number, one in enumerate(incoming):
                 self.logs[number][-1][2].append(write_incoming(one).to_pybytes())
-
-    def _routed(self, changes: dict[str, pa.Table]) -> list[dict[str, pa.Table]]:
-        out: list[dict[str, pa.Table]] = [{} for _ in self.members]
-        for name, rows in changes.items():
-            for number, part in self.scheme.route(name, rows, len(self.members)):
-                out[number][name] = part
-        return out
 
 
 def replayed(recorder: Recorder, number: int) -> tuple[Member, list[Outcome]]:

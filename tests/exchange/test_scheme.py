@@ -8,6 +8,7 @@ import pytest
 import headwater as hw
 from headwater.exchange.cluster import Cluster
 from headwater.exchange.scheme import ByColumn, Place, Scheme, choose
+from headwater.plan.model import Owned
 from tests.exchange.sharded import to_rows
 
 LINK = "relation link(x: int, y: int). "
@@ -93,3 +94,45 @@ def test_a_program_with_many_relations_is_decided_soon() -> None:
     rules = [f"p{at}(X, Y, Z) :- p{at - 1}(Y, Z, X), p{at - 1}(Z, X, Y)." for at in range(1, 30)]
     text = "p0(X, Y, Z) :- link(X, Y), link(Y, Z). " + " ".join(rules)
     assert _scheme(LINK + text).kind == "exchange"
+
+
+COMPONENTS = LINK + (
+    "low(X, min<X>) :- link(X, _). low(Y, min<Y>) :- link(_, Y). "
+    "low(Y, min<L>) :- link(X, Y), low(X, L). low(X, min<L>) :- link(X, Y), low(Y, L)."
+)
+
+
+def test_base_rows_that_rules_meet_at_two_columns_are_fed_to_both_and_never_shipped() -> None:
+    scheme = choose(hw.compile(COMPONENTS), {}, 2, kinds=("exchange",))
+    assert scheme.fed("link") == ("link", "link_at_y")
+    assert scheme.travels == ("low",)
+    assert "link_at_y(x, y): by y, with link" in scheme.explain()
+    cluster = Cluster(scheme, 2)
+    cluster.apply({"link": pa.table({"x": [1, 2, 5, 6], "y": [2, 3, 6, 5]})}, {})
+    assert set(to_rows(cluster.rows("low"))) == {(1, 1), (2, 1), (3, 1), (5, 5), (6, 5)}
+    cluster.apply({}, {"link": pa.table({"x": [2], "y": [3]})})
+    assert set(to_rows(cluster.rows("low"))) == {(1, 1), (2, 1), (5, 5), (6, 5)}
+
+
+def test_facts_of_the_program_are_in_every_copy_of_their_relation() -> None:
+    scheme = choose(hw.compile(COMPONENTS + " link(7, 8). link(9, 8)."), {}, 3, kinds=("exchange",))
+    assert set(to_rows(Cluster(scheme, 3).rows("low"))) == {(7, 7), (8, 7), (9, 7)}
+
+
+def test_a_keyed_relation_is_copied_by_a_rule() -> None:
+    text = COMPONENTS.replace("link(x: int, y: int)", "link(x: int, y: int) key(x)")
+    scheme = choose(hw.compile(text), {}, 2, kinds=("exchange",))
+    assert scheme.fed("link") == ("link",)
+    cluster = Cluster(scheme, 2)
+    cluster.apply({"link": pa.table({"x": [2, 3], "y": [1, 2]})}, {})
+    cluster.apply({"link": pa.table({"x": [3], "y": [4]})}, {})
+    assert set(to_rows(cluster.rows("low"))) == {(1, 1), (2, 1), (3, 3), (4, 3)}
+
+
+def test_inside_a_recursion_nobody_asks_who_owns_a_row() -> None:
+    plan = choose(hw.compile(COMPONENTS), {}, 2, kinds=("exchange",)).plan
+    recursion = next(level for level in plan.levels if level.recursive)
+    strands = [strand for number in recursion.rules for strand in plan.rules[number].arrive]
+    assert not any(isinstance(step, Owned) for strand in strands for step in strand.steps)
+    parted = {table.name for table in plan.tables if "'" in table.name and table.name.startswith("link")}
+    assert parted == {"link'here1", "link'away1", "link_at_y'here0", "link_at_y'away0"}

@@ -119,17 +119,11 @@ class Kept:
         return self.driver.assignment(self.recipe, self.scheme, self.batch)
 
     def runs(self, assignment: Assignment, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table]) -> list[Run]:
-        shards = range(self.recipe.shards)
-        parts: list[list[dict[str, pa.Table]]] = []
-        for changes in (inserts, deletes):
-            routed: list[dict[str, pa.Table]] = [{} for _ in shards]
-            for name, rows in changes.items():
-                for number, part in self.scheme.route(name, rows, self.recipe.shards):
-                    routed[number][name] = part
-            parts.append(routed)
+        shards = self.recipe.shards
+        came, went = (self.scheme.dealt(changes, shards) for changes in (inserts, deletes))
         return [
-            self.dice.choice(self.workers).transaction(assignment, shard, parts[0][shard], parts[1][shard])
-            for shard in shards
+            self.dice.choice(self.workers).transaction(assignment, shard, came[shard], went[shard])
+            for shard in range(shards)
         ]
 
     def run(self, assignment: Assignment, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table]) -> list[Done]:

@@ -6,6 +6,7 @@ and `Store.merge` do in steps; whether a strand qualifies is decided once, when 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,7 @@ from headwater.engine.states import EVER, GHOST, GONE, MARKED
 from headwater.engine.store import Store, Writer
 from headwater.engine.values import NULL, Symbols, encode
 from headwater.language.tree import Binary, Call, Constant, Term, Variable
-from headwater.plan.model import FlatRule, Join, Let, Literal, Reads, Source, Strand, Var
+from headwater.plan.model import FlatRule, Join, Let, Literal, Owned, Reads, Source, Strand, Var
 from headwater.program.terms import names
 
 _ROOM = 1 << 16
@@ -117,11 +118,24 @@ class _Probe:
         return low, high
 
 
+Owns = Callable[[npt.NDArray[np.integer[Any]], Type], npt.NDArray[np.bool_]]  # of values, those that a shard owns
+
+
 class FusedCopy:
     """One atom into a table that keeps all rows: columns moved about, nothing met."""
 
-    def __init__(self, strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols) -> None:
+    def __init__(
+        self,
+        strand: Strand,
+        rule: FlatRule,
+        stores: dict[str, Store],
+        symbols: Symbols,
+        owned: Owned | None,
+        owns: Owns,
+    ) -> None:
         assert strand.start is not None
+        self._owned = owned
+        self._owns = owns
         self._left = stores[strand.start.table]
         self._head = stores[rule.table]
         self._rule = rule.id
@@ -132,15 +146,28 @@ class FusedCopy:
             else (_LEFT, columns[source.name])
             for source, kind in zip(rule.head, self._head.table.types, strict=True)
         ]
+        if owned is not None:
+            assert isinstance(owned.source, Var)
+            self._owner = columns[owned.source.name]
+        taken = [column for side, column in self._places if side == _LEFT]
+        self._distinct = set(taken) == set(range(self._left.width))  # different rows give different rows
+        self._same = taken == list(range(self._left.width)) and len(taken) == len(self._places)
 
     def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Outcome:
         """As `FusedSet.run`."""
+        if self._owned is not None:
+            rows = rows[self._owns(self._left.data[rows, self._owner], self._owned.type) == self._owned.mine]
         if rows.size == 0:
             return _NO_ROWS, _NO_ROWS
         candidates = np.empty((rows.size, self._head.width), dtype=np.int64)
         for at, (side, column) in enumerate(self._places):
             candidates[:, at] = column if side == _CONSTANT else self._left.data[rows, column]
         self._head.admit_rows(candidates)
+        if self._head.size == 0 and self._distinct:
+            came = self._head.append(candidates, rows.reshape(-1, 1), self._rule, after, journal)
+            in_order = self._same and self._left.size == self._left.ordered and bool((rows[1:] > rows[:-1]).all())
+            self._head.ordered = self._head.size if in_order else 0
+            return came, _NO_ROWS
         return self._head.merge(candidates, rows.reshape(-1, 1), self._rule, after, journal), _NO_ROWS
 
 
@@ -529,11 +556,11 @@ Fused = FusedCopy | FusedSet | FusedBest
 
 
 def fuse(
-    strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols, *, holds_nulls: bool
+    strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols, owns: Owns, *, holds_nulls: bool
 ) -> Fused | None:
     """The compiled form of a strand, if it has one."""
-    if strand.atom is not None and strand.start is not None and not strand.steps and len(rule.atoms) == 1:
-        return _fuse_copy(strand, rule, stores, symbols)
+    if strand.atom is not None and strand.start is not None and len(rule.atoms) == 1:
+        return _fuse_copy(strand, rule, stores, symbols, owns)
     joins = [step for step in strand.steps if isinstance(step, Join)]
     if len(joins) != 1 or strand.atom is None or strand.start is None or len(rule.atoms) != 2 or not rule.head:
         return None
@@ -572,14 +599,23 @@ def fuse(
     return FusedBest(probe, rule, head, addends, symbols, holds_nulls=holds_nulls)
 
 
-def _fuse_copy(strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols) -> FusedCopy | None:
+def _fuse_copy(
+    strand: Strand, rule: FlatRule, stores: dict[str, Store], symbols: Symbols, owns: Owns
+) -> FusedCopy | None:
     head = stores[rule.table]
     if head.table.picks or not rule.head:
         return None
+    match strand.steps:
+        case ():
+            owned = None
+        case (Owned(source=Var()) as owned,):
+            pass
+        case _:
+            return None
     for source, kind in zip(rule.head, head.table.types, strict=True):
         if isinstance(source, Var) and rule.types[source.name] is not kind:
             return None
-    return FusedCopy(strand, rule, stores, symbols)
+    return FusedCopy(strand, rule, stores, symbols, owned, owns)
 
 
 def _starts(strand: Strand, source: Var) -> bool:

@@ -91,7 +91,9 @@ class LevelRunner:
         for use in uses:
             if use.child.name in self._stores:
                 self._uses.setdefault(use.parent.name, []).append(use)
+        self.outboxes = [one.outbox for one in plan.shipments if one.table in self._stores]
         self._arrive: dict[str, list[Runner]] = {}
+        self._late: dict[str, list[Runner]] = {}  # rules that fill an outbox wait until this shard is done
         self._forbid: dict[str, list[Runner]] = {}
         self._allow: dict[str, list[Runner]] = {}
         self._pulls: dict[str, list[tuple[tuple[int, ...], Runner]]] = {name: [] for name in level.tables}
@@ -101,9 +103,8 @@ class LevelRunner:
         for pulls in self._pulls.values():
             pulls.sort(key=lambda pull: pull[1].pull is None)  # the quick ones first: they leave less to the others
         self.reads = frozenset(
-            (*self._arrive, *self._forbid, *(s.name for a in self._aggregators for _, s in a.sources))
+            (*self._arrive, *self._late, *self._forbid, *(s.name for a in self._aggregators for _, s in a.sources))
         )
-        self.outboxes = [one.outbox for one in plan.shipments if one.table in self._stores]
         self._names = LevelNames(level, plan, context)
         self.plain = (
             level.mode is Mode.MONOTONE
@@ -114,7 +115,9 @@ class LevelRunner:
 
     def _prepare(self, rule: FlatRule) -> None:
         for table, strand in zip(rule.atoms, rule.arrive, strict=True):
-            self._arrive.setdefault(table, []).append(Runner(strand, rule, self._context))
+            waits = self.level.recursive and rule.table in self.outboxes and table in self._stores
+            arrive = self._late if waits else self._arrive
+            arrive.setdefault(table, []).append(Runner(strand, rule, self._context))
         for table, forbid, allow in zip(rule.negated, rule.forbid, rule.allow, strict=True):
             self._forbid.setdefault(table, []).append(Runner(forbid, rule, self._context, searching=True))
             self._allow.setdefault(table, []).append(Runner(allow, rule, self._context))
@@ -185,6 +188,7 @@ class LevelRun:
         self.delta: Delta = {}
         self._ghosts: list[tuple[Store, Rows]] = []
         self._marked: list[tuple[Store, Rows]] = []
+        self._waiting: Delta = {}  # rows that the rules for outboxes have not seen yet
         self._outgoing: Delta = {name: [] for name in runner.outboxes}
 
     # Steps
@@ -461,7 +465,7 @@ class LevelRun:
         Of many new rows of a table that keeps the best per group, the best go first and the others wait for the next
         round: most of them are superseded before their turn comes (as in delta-stepping for shortest paths).
         """
-        while self.delta:
+        while self.delta or self._carry_to_outboxes():
             tick = self._tx.tick
             delta, self.delta = self.delta, {}
             if self._watch is not None:
@@ -478,8 +482,28 @@ class LevelRun:
                 if rows.size:
                     for runner in self._level._arrive.get(name, ()):
                         self._arrived(runner, rows, tick, after)
+                    if name in self._level._late:
+                        self._waiting.setdefault(name, []).append(rows)
             if settle:
                 self.settle(after)
+
+    def _carry_to_outboxes(self) -> bool:
+        """This shard has nothing more to derive for itself: now the rules for others see what is left of what came.
+
+        Of rows that gave way to better ones meanwhile, no shard ever hears.
+        """
+        waiting, self._waiting = self._waiting, {}
+        tick = self._tx.tick
+        for name, parts in waiting.items():
+            store = self._level._stores[name]
+            rows = distinct(np.concatenate(parts))
+            rows = rows[store.stamp[rows] > GONE]
+            if rows.size:
+                for runner in self._level._late[name]:
+                    self._arrived(runner, rows, tick, tick + 1)
+        if waiting:
+            self._tx.next_tick()
+        return bool(self.delta)
 
     def _arrived(self, runner: Runner, rows: Rows, tick: int, after: int) -> None:
         outcome = None

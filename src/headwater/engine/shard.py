@@ -16,13 +16,14 @@ import numpy.typing as npt
 from headwater.core.errors import DataError
 from headwater.engine.clock import Clock
 from headwater.engine.compaction import compact
+from headwater.engine.fused import Owns
 from headwater.engine.guard import Guard
 from headwater.engine.index import Matrix, Rows, packed_sort
 from headwater.engine.level import LevelRunner, Transaction
 from headwater.engine.selection import rows_with
 from headwater.engine.states import BASE, GONE
 from headwater.engine.store import Store, Use
-from headwater.engine.strand import Context, Owns, Runner, owns_all
+from headwater.engine.strand import Context, Runner, owns_all
 from headwater.engine.values import Codes, Symbols
 from headwater.language.tree import Atom, Wildcard
 from headwater.plan.model import FlatRule, Plan

@@ -6,7 +6,7 @@ and goes on where it stopped, so that memory does not follow the number of deriv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 import numpy as np
@@ -16,7 +16,7 @@ from headwater.core.types import Type
 from headwater.engine import kernels
 from headwater.engine.batch import Batch, Column
 from headwater.engine.expressions import Expressions
-from headwater.engine.fused import fuse, fuse_pull, fuse_tail
+from headwater.engine.fused import Owns, fuse, fuse_pull, fuse_tail
 from headwater.engine.index import Rows
 from headwater.engine.states import EVER
 from headwater.engine.store import Store
@@ -26,9 +26,6 @@ from headwater.plan.model import Absent, FlatRule, Join, Let, Owned, Pattern, Re
 
 _BUFFER = 1 << 17
 Done = npt.NDArray[np.bool_]
-
-
-Owns = Callable[[Column, Type], npt.NDArray[np.bool_]]  # of values, those that a shard owns
 
 
 def owns_all(column: Column, kind: Type) -> npt.NDArray[np.bool_]:
@@ -162,7 +159,7 @@ class Runner:
         self.fused = (
             None
             if searching or columns
-            else fuse(strand, rule, context.stores, context.symbols, holds_nulls=context.holds_nulls)
+            else fuse(strand, rule, context.stores, context.symbols, context.owns, holds_nulls=context.holds_nulls)
         )
         self.tail = None if searching or columns else fuse_tail(strand, rule, context.stores, context.symbols)
         self.pull = fuse_pull(strand, rule, context.stores, context.symbols, columns) if columns else None

@@ -51,7 +51,7 @@ class Cluster:
     def _transact(
         self, inserts: Mapping[str, pa.Table], deletes: Mapping[str, pa.Table], now: int | None, *, first: bool
     ) -> list[Outcome]:
-        mine_in, mine_out = self._routed(inserts), self._routed(deletes)
+        mine_in, mine_out = (self.scheme.dealt(changes, len(self.members)) for changes in (inserts, deletes))
         moments = [one for one in (now, self.scheme.latest(inserts)) if one is not None]
         now = max(moments, default=None)
         outcomes = run_together(
@@ -64,13 +64,6 @@ class Cluster:
         self.traffic.rows += sum(outcome.rows_shipped for outcome in outcomes)
         self.traffic.bytes += sum(outcome.bytes_shipped for outcome in outcomes)
         return outcomes
-
-    def _routed(self, changes: Mapping[str, pa.Table]) -> list[dict[str, pa.Table]]:
-        routed: list[dict[str, pa.Table]] = [{} for _ in self.members]
-        for name, rows in changes.items():
-            for number, part in self.scheme.route(name, rows, len(self.members)):
-                routed[number][name] = part
-        return routed
 
 
 def run_together(runs: Sequence[Run]) -> list[Outcome]:

@@ -10,7 +10,7 @@ The kinds, in the order of preference:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
@@ -33,6 +33,7 @@ from headwater.plan.placement import obstacle, travelling
 from headwater.plan.tables import PICKS
 from headwater.program.model import Column, Keeps, Program
 from headwater.program.types import infer, with_types
+from headwater.rewrite.base_copies import base_copies
 from headwater.rewrite.leases import leases
 from headwater.rewrite.localise import location_of
 from headwater.rewrite.rules import NETWORK_RULES, rewrite
@@ -68,6 +69,7 @@ class Scheme:
     queries: tuple[Query, ...]
     outputs: tuple[str, ...]
     travels: tuple[str, ...] = ()  # relations of which rows are derived on one shard and live on another
+    copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # base relations that are fed with another
 
     def explain(self) -> str:
         """The scheme as text: kind and reason, where the rows of each relation live, and what travels."""
@@ -76,7 +78,9 @@ class Scheme:
             if table.name in self.homes and not table.bag:
                 home = self.homes[table.name]
                 where = home.value if isinstance(home, Place) else f"by {table.columns[home.column]}"
-                lines.append(f"{'base' if table.base else 'view'} {table.name}({', '.join(table.columns)}): {where}")
+                twin = next((f", with {name}" for name, copies in self.copies.items() if table.name in copies), "")
+                origin = "base" if table.base else "view"
+                lines.append(f"{origin} {table.name}({', '.join(table.columns)}): {where}{twin}")
         picks = {table.name for table in self.plan.tables if table.picks}
         for rule in self.plan.program_rules:
             if any(isinstance(arg, Aggregate) and arg.function in PICKS for arg in rule.head.args):
@@ -100,6 +104,19 @@ class Scheme:
                 codes, _ = column_codes(rows.column(table.time), table.types[table.time], Symbols())
                 found.append(int(codes.max()))
         return max(found, default=None)
+
+    def fed(self, relation: str) -> tuple[str, ...]:
+        """The base relations that get the rows of this one: itself, and its copies that live by other columns."""
+        return (relation, *self.copies.get(relation, ()))
+
+    def dealt(self, changes: Mapping[str, pa.Table], shards: int) -> list[dict[str, pa.Table]]:
+        """What each shard gets of these base rows, which are given by relation."""
+        dealt: list[dict[str, pa.Table]] = [{} for _ in range(shards)]
+        for name, rows in changes.items():
+            for relation in self.fed(name):
+                for number, part in self.route(relation, rows, shards):
+                    dealt[number][relation] = part
+        return dealt
 
     def route(self, relation: str, rows: pa.Table, shards: int) -> list[tuple[int, pa.Table]]:
         """Which shards get which of these base rows, in their order, under the names of the relation's columns.
@@ -138,7 +155,9 @@ class Scheme:
         return Owners(symbols, shards).of(codes, table.types[home.column])
 
     def tells(self, relation: str, number: int) -> bool:
-        """Whether a shard tells its rows of a relation: one that all hold is told by the first."""
+        """Whether a shard tells its rows of a relation: one that all hold is told by the first, a copy by nobody."""
+        if any(relation in copies for copies in self.copies.values()):
+            return False
         return number == 0 or self.homes[relation] is not Place.EVERYWHERE
 
 
@@ -193,6 +212,9 @@ def _exchange(program: CompiledProgram, model: Program, known: Known | None, rea
     problem = obstacle(local)
     if problem is not None:
         return problem
+    local, copies = base_copies(local, program.outputs)
+    if known is not None:
+        known = {**known, **{one: known[name] for name, made in copies.items() if name in known for one in made}}
     types = infer(local, known)
     plan = build(with_types(local, types), types, ships=Ships.OTHERS)
     homes: dict[str, Home] = {}
@@ -204,7 +226,8 @@ def _exchange(program: CompiledProgram, model: Program, known: Known | None, rea
             homes[relation.name] = Place.FIRST if column is None else ByColumn(column)
     why = f"{reason}; " if reason else ""
     why += "rows live by a column, and are shipped to where rules meet"
-    return Scheme("exchange", why, plan, homes, _keys(model), model.queries, program.outputs, travelling(local))
+    travels = travelling(local)
+    return Scheme("exchange", why, plan, homes, _keys(model), model.queries, program.outputs, travels, copies)
 
 
 def _single(program: CompiledProgram, model: Program, known: Known | None, reason: str) -> Scheme:

@@ -12,7 +12,7 @@ from headwater.plan.model import FlatRule, Level, Plan, Ships, Source
 from headwater.plan.placement import place
 from headwater.plan.tables import Draft, Drafts, draft
 from headwater.program.model import Program
-from headwater.program.strata import Stratum, strata
+from headwater.program.strata import Mode, Stratum, strata
 from headwater.program.types import Types
 
 _NOTHING: Mapping[int, Source] = MappingProxyType({})
@@ -36,7 +36,7 @@ def build(
     layers = strata(program)
     weights = _weights(program, layers)
     rules = tuple(
-        _flatten(number, replace(one, weights=weights[drafts.homes.get(one.table, one.table)]), drafts)
+        _flatten(number, replace(one, weights=weights[_home(one.table, drafts)]), drafts)
         for number, one in enumerate(drafts.rules)
     )
     rules_of: dict[str, list[int]] = {}
@@ -48,6 +48,10 @@ def build(
     aggregation_of = {one.table: at for at, one in enumerate(drafts.aggregations)}
     levels: list[Level] = []
     for stratum in layers:
+        parts = tuple(part for part, relation in drafts.parts.items() if relation in stratum.relations)
+        if parts:
+            made = tuple(number for part in parts for number in rules_of[part])
+            levels.append(Level(parts, made, (), recursive=False, mode=Mode.MONOTONE, computes=False))
         names = [name for relation in stratum.relations for name in (relation, *bags_of.get(relation, ()))]
         own = tuple(number for name in names for number in rules_of.get(name, ()))
         levels.append(
@@ -92,6 +96,11 @@ def _weights(program: Program, layers: tuple[Stratum, ...]) -> dict[str, _Weight
         seen = _Weights(derived, frozenset(stratum.relations))
         weights.update((name, seen) for name in stratum.relations)
     return weights
+
+
+def _home(table: str, drafts: Drafts) -> str:
+    """The relation in whose stratum, or before it, a table is filled."""
+    return drafts.homes.get(table) or drafts.parts.get(table, table)
 
 
 def _computes(one: Draft) -> bool:

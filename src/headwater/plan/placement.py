@@ -5,6 +5,13 @@ other, head rows that the deriving shard itself owns stay, and the rest fills an
 witnesses; what is alive there is in the *inbox* of the shard that owns the row, and from the inbox the row follows by
 one more rule. So a sender ships each row once, however many derivations it finds (only improving ones, where the table
 keeps the best), and a row that several shards derive has several proofs at its owner.
+
+Inside a recursion, who owns a head row is not asked derivation by derivation where a goal from outside the recursion
+tells: the table of that goal is parted beforehand into what leads to rows of this shard, and what leads away.
+
+    low(Y, min<L>) :- link(X, Y), low(X, L).
+
+becomes two rules that ask nobody: one over the links to nodes of this shard, and one, into the outbox, over the others.
 """
 
 from __future__ import annotations
@@ -41,6 +48,7 @@ def obstacle(program: Program) -> str | None:
 def place(program: Program, drafts: Drafts, ships: Ships) -> tuple[Shipment, ...]:
     """Give the rules whose heads travel an outbox, and every such table an inbox."""
     relations = {relation.name: relation for relation in program.relations}
+    parting = _Parting(program, drafts)
     shipments: dict[str, Shipment] = {}
     local: list[Draft] = []
     received: list[Draft] = []
@@ -58,12 +66,69 @@ def place(program: Program, drafts: Drafts, ships: Ships) -> tuple[Shipment, ...
         made = shipments[one.table]
         away = replace(one, table=made.outbox)
         if ships is Ships.OTHERS and made.column is not None and not made.everywhere:
-            local.append(replace(one, owned=one.head[made.column]))
-            away = replace(away, owned=one.head[made.column], mine=False)
+            stays, leaves = parting.of(one, relation.name, one.head[made.column])
+            local.append(stays)
+            away = replace(leaves, table=made.outbox)
         drafts.rules[at] = away
     drafts.rules.extend(local)
+    drafts.rules.extend(parting.rules)
     drafts.rules.extend(received)
     return tuple(shipments.values())
+
+
+class _Parting:
+    """Makes two rules of one: for the head rows that this shard owns, and for those that others do."""
+
+    def __init__(self, program: Program, drafts: Drafts) -> None:
+        self._drafts = drafts
+        self._recursion = {
+            name: frozenset(stratum.relations)
+            for stratum in strata(program)
+            if stratum.recursive
+            for name in stratum.relations
+        }
+        self.rules: list[Draft] = []
+
+    def of(self, one: Draft, relation: str, owner: Source) -> tuple[Draft, Draft]:
+        found = self._telling(one, relation, owner)
+        if found is None:
+            return replace(one, owned=owner), replace(one, owned=owner, mine=False)
+        place, column = found
+        before, after = one.body[:place], one.body[place + 1 :]
+        here, away = (self._part(one, place, column, relation, mine) for mine in (True, False))
+        return replace(one, body=(*before, here, *after)), replace(one, body=(*before, away, *after))
+
+    def _telling(self, one: Draft, relation: str, owner: Source) -> tuple[int, int] | None:
+        """A goal from outside the recursion that names the owner, and the column in which it does."""
+        own = self._recursion.get(relation, frozenset())
+        atoms = [(place, goal) for place, goal in enumerate(one.body) if isinstance(goal, Atom)]
+        if isinstance(owner, Var) and any(atom.relation in own for _, atom in atoms):
+            for place, atom in atoms:
+                table = self._drafts.tables[atom.relation]
+                if atom.relation in own or table.lease is not None or table.time is not None:
+                    continue
+                for column, arg in enumerate(atom.args):
+                    if isinstance(arg, Variable) and arg.name == owner.name:
+                        return place, column
+        return None
+
+    def _part(self, one: Draft, place: int, column: int, relation: str, mine: bool) -> Atom:
+        """The same goal over the rows of its table that have this shard's values in a column, or over the others."""
+        goal = one.body[place]
+        assert isinstance(goal, Atom)
+        table = self._drafts.tables[goal.relation]
+        name = f"{table.name}'{'here' if mine else 'away'}{column}"
+        if name not in self._drafts.tables:
+            names = [f"c{at}" for at in range(len(table.types))]
+            types = dict(zip(names, table.types, strict=True))
+            nullable = frozenset(names[at] for at in table.nullable)
+            head: tuple[Source, ...] = tuple(Var(each) for each in names)
+            body = (Atom(table.name, tuple(map(Variable, names))),)
+            made = Draft(one.origin, name, head, body, types, nullable, owned=Var(names[column]), mine=mine)
+            self.rules.append(made)
+            self._drafts.tables[name] = Table(name, table.types, table.columns, bag=True, nullable=table.nullable)
+            self._drafts.parts[name] = relation
+        return replace(goal, relation=name)
 
 
 def travelling(program: Program) -> tuple[str, ...]:

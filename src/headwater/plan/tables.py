@@ -47,6 +47,7 @@ class Drafts:
     aggregations: list[Aggregation]
     homes: dict[str, str]  # bag -> the relation whose stratum it belongs to
     owned: Mapping[int, Source]  # per rule of the program, see `Draft.owned`
+    parts: dict[str, str] = field(default_factory=dict)  # part of a table -> the relation whose stratum it goes before
 
     def add(self, number: int, table: str, head: tuple[Source, ...], body: tuple[Goal, ...], types: Types) -> None:
         kinds, nullable = _known_types(types, number), types.nulls.variables[number]

@@ -73,7 +73,8 @@ class _Seat:
 
 def _bundled(rows: pa.Table, given: Input, scheme: Scheme, shards: int, seat: _Seat) -> Iterator[pa.RecordBatch]:
     sifted, rejected = sift(rows, given)
-    yield from spread(sifted, given.relation, scheme, shards, seat.next())
+    for relation in scheme.fed(given.relation):
+        yield from spread(sifted, relation, scheme, shards, seat.next())
     if rejected:
         yield _row(0, _REJECTED, "", seat.next(), _rejected_table(rejected))
 
