@@ -70,11 +70,11 @@ def to_rows(table: pa.Table) -> list[Row]:
 
 
 def to_table(table: Table, rows: list[Row]) -> pa.Table:
-    if not table.types:
+    if not table.written:
         return pa.table({"": pa.nulls(len(rows))}).select([])
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(table.types)
-    arrays = [_array(list(column), kind) for column, kind in zip(columns, table.types, strict=True)]
-    return pa.Table.from_arrays(arrays, names=list(table.columns))
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(table.written)
+    arrays = [_array(list(column), one.type) for column, one in zip(columns, table.written, strict=True)]
+    return pa.Table.from_arrays(arrays, names=list(table.names))
 
 
 def _array(values: list[Any], kind: Type) -> pa.Array:

@@ -76,9 +76,9 @@ class Kept:
 
     # The harness's side
 
-    def apply(self, insert: Rows, delete: Rows) -> Changes:
+    def apply(self, insert: Rows, delete: Rows, now: int | None = None) -> Changes:
         self.batch += 1
-        tables = self._arrow(insert), self._arrow(delete)
+        tables = self._arrow(insert), self._arrow(delete), now
         while self.dice.random() < 0.35:
             self._given_up(*tables)
             self._new_driver()
@@ -118,20 +118,26 @@ class Kept:
     def assignment(self) -> Assignment:
         return self.driver.assignment(self.recipe, self.scheme, self.batch)
 
-    def runs(self, assignment: Assignment, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table]) -> list[Run]:
+    def runs(
+        self, assignment: Assignment, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table], now: int | None = None
+    ) -> list[Run]:
         shards = self.recipe.shards
+        moments = [one for one in (now, self.scheme.latest(inserts)) if one is not None]
+        now = max(moments, default=None)
         came, went = (self.scheme.dealt(changes, shards) for changes in (inserts, deletes))
         return [
-            self.dice.choice(self.workers).transaction(assignment, shard, came[shard], went[shard])
+            self.dice.choice(self.workers).transaction(assignment, shard, came[shard], went[shard], now=now)
             for shard in range(shards)
         ]
 
-    def run(self, assignment: Assignment, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table]) -> list[Done]:
-        return lockstep(self.runs(assignment, inserts, deletes))
+    def run(
+        self, assignment: Assignment, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table], now: int | None = None
+    ) -> list[Done]:
+        return lockstep(self.runs(assignment, inserts, deletes, now))
 
-    def _given_up(self, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table]) -> None:
+    def _given_up(self, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table], now: int | None = None) -> None:
         """An attempt that ends before its manifest is there: at its start, in its midst, or with all logs written."""
-        runs = self.runs(self.assignment(), inserts, deletes)
+        runs = self.runs(self.assignment(), inserts, deletes, now)
         match self.dice.randrange(3):
             case 0:
                 for run in runs[: self.dice.randrange(len(runs) + 1)]:

@@ -11,7 +11,6 @@ from hypothesis import given
 import headwater as hw
 from headwater.exchange.cluster import Cluster
 from headwater.exchange.scheme import choose
-from headwater.plan.model import Table
 from tests.engine.holding import pairs
 from tests.exchange.sharded import NotPlaced, to_rows, to_table
 from tests.oracle.program import Row, State
@@ -64,7 +63,7 @@ class TimedShards:
 
     def _tables(self, rows: object) -> dict[str, pa.Table]:
         assert isinstance(rows, dict)
-        return {name: to_table(_as_given(self.cluster.scheme.table(name)), list(many)) for name, many in rows.items()}
+        return {name: to_table(self.cluster.scheme.table(name), list(many)) for name, many in rows.items()}
 
     def rows(self) -> State:
         found: State = {}
@@ -73,10 +72,6 @@ class TimedShards:
             found[name] = set(rows)
             assert len(rows) == len(found[name]), "a row lives on one shard"
         return found
-
-
-def _as_given(table: Table) -> Table:
-    return Table(table.name, tuple(one.type for one in table.written), tuple(one.name for one in table.written))
 
 
 def _agrees(case: TimedCase, shards: int, kind: str) -> None:

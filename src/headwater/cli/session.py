@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +19,10 @@ from headwater.core.errors import ProgramError
 from headwater.core.types import Type
 from headwater.database import Changes, Database
 from headwater.engine.guard import DEFAULT_GUARD, Guard
-from headwater.files.feed import net
+from headwater.files.feed import is_cleared, net
 from headwater.files.rows import BadRow, FileRows
 from headwater.program.clock import clock_type
+from headwater.program.model import Relation
 from headwater.provenance.room import NODES
 
 _SHOWN_BAD = 5
@@ -126,10 +127,12 @@ class Session:
     def _apply(self, rows: FileRows) -> Changes:
         assert rows.inserts is not None, "a change file says which way each row goes"
         relation = self.program.checked.relation(rows.relation)
-        found = net(rows.tuples(), rows.inserts.tolist(), relation.key, counted=bool(relation.hidden))
+        found = net(
+            rows.tuples(), rows.inserts.tolist(), relation.key, counted=bool(relation.hidden), time=relation.time
+        )
         deletes = rows.taken(found.deletes)
         if found.cleared and relation.key is not None:
-            deletes = _joined(deletes, _with_key(self.database, rows.relation, relation.key, found.cleared))
+            deletes = _joined(deletes, _with_key(self.database, relation, found.cleared))
         return self.database.apply(
             insert={rows.relation: rows.taken(found.inserts)},
             delete={rows.relation: deletes},
@@ -188,8 +191,14 @@ def _tuples(rows: Any) -> list[tuple[Any, ...]]:
     return list(rows)
 
 
-def _with_key(db: Database, relation: str, key: tuple[int, ...], keys: set[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    return [row for row in db.rows(relation) if tuple(row[place] for place in key) in keys]
+def _with_key(db: Database, relation: Relation, keys: Mapping[tuple[Any, ...], Any]) -> list[tuple[Any, ...]]:
+    assert relation.key is not None
+    found = []
+    for row in db.rows(relation.name):
+        key = tuple(row[place] for place in relation.key)
+        if key in keys and is_cleared(keys[key], None if relation.time is None else row[relation.time]):
+            found.append(row)
+    return found
 
 
 def _report_bad(bad: tuple[BadRow, ...], *, strict: bool) -> int:

@@ -2,7 +2,8 @@
 
 The last word on a row wins. In a relation with a key an insert also replaces whatever row has its key, so the
 changes of one key are followed in order. In one that counts equal rows every change moves the count by one, and never
-below nothing.
+below nothing. Of a stream all rows count: time decides between them, not their order, and only a delete takes away
+what came before it.
 """
 
 from __future__ import annotations
@@ -18,17 +19,33 @@ Row = tuple[Any, ...]
 
 @dataclass(slots=True)
 class Net:
-    """Positions in the feed of the rows to insert and to delete; keys whose rows, whatever they are, must go."""
+    """Positions in the feed of the rows to insert and to delete; keys whose rows, whatever they are, must go: of a
+    stream, those with a time up to the one given."""
 
     inserts: list[int] = field(default_factory=list)
     deletes: list[int] = field(default_factory=list)
-    cleared: set[Row] = field(default_factory=set)
+    cleared: dict[Row, Any] = field(default_factory=dict)
 
 
-def net(rows: Sequence[Row], inserts: Sequence[bool], key: tuple[int, ...] | None, *, counted: bool = False) -> Net:
-    """The deletes come before the inserts. Where equal rows are `counted`, a position stands once per copy."""
+def is_cleared(until: Any, time: Any) -> bool:
+    """Whether a row of this time, with a key that must be cleared, goes."""
+    return until is None or time is None or bool(time <= until)
+
+
+def net(
+    rows: Sequence[Row],
+    inserts: Sequence[bool],
+    key: tuple[int, ...] | None,
+    *,
+    counted: bool = False,
+    time: int | None = None,
+) -> Net:
+    """The deletes come before the inserts. Where equal rows are `counted`, a position stands once per copy. `time` is
+    the column with a row's time, of a stream."""
     if counted:
         return _by_count(rows, inserts)
+    if time is not None:
+        return _by_time(rows, inserts, key, time)
     return _by_row(rows, inserts) if key is None else _by_key(rows, inserts, key)
 
 
@@ -87,5 +104,39 @@ def _by_key(rows: Sequence[Row], inserts: Sequence[bool], key: tuple[int, ...]) 
         if isinstance(story.held, int):
             found.inserts.append(story.held)
         elif story.held is _Held.NOTHING:
-            found.cleared.add(values)
+            found.cleared[values] = None
+    return found
+
+
+@dataclass(slots=True)
+class _Versions:
+    """Of a row of a stream, or of all rows with one key: what came since the last delete that hit it."""
+
+    newest: int | None = None
+    inserted: list[int] = field(default_factory=list)
+    deleted: dict[Row, int] = field(default_factory=dict)
+    until: Any = None  # rows up to this time had been replaced when their successor was deleted
+
+
+def _by_time(rows: Sequence[Row], inserts: Sequence[bool], key: tuple[int, ...] | None, time: int) -> Net:
+    identities = [row[:time] + row[time + 1 :] for row in rows]
+    stories: dict[Row, _Versions] = {}
+    for at, row in enumerate(rows):
+        group = identities[at] if key is None else tuple(row[place] for place in key)
+        story = stories.setdefault(group, _Versions())
+        if inserts[at]:
+            story.inserted.append(at)
+            if story.newest is None or rows[story.newest][time] <= row[time]:
+                story.newest = at
+            continue
+        story.deleted[identities[at]] = at
+        if story.newest is not None and identities[story.newest] == identities[at]:
+            story.until = rows[story.newest][time]
+            story.newest, story.inserted = None, []
+    found = Net()
+    for group, story in stories.items():
+        found.inserts.extend(story.inserted)
+        found.deletes.extend(story.deleted.values())
+        if key is not None and story.until is not None:
+            found.cleared[group] = story.until
     return found

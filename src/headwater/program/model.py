@@ -94,7 +94,8 @@ class Relation:
     @property
     def visible(self) -> tuple[Column, ...]:
         """The columns that a user sees and gives."""
-        return self.columns[: len(self.columns) - self.hidden]
+        columns = self.columns if self.shown is None else tuple(one.column for one in self.shown)
+        return columns[: len(columns) - self.hidden]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,11 @@ import pyarrow as pa
 from headwater.core import errors
 from headwater.core.errors import ExchangeError, HeadwaterError
 from headwater.engine.guard import Guard
-from headwater.spark import rounds
+from headwater.spark import clocks, rounds
 from headwater.spark.bundles import DDL, arrive, shard_of
 from headwater.spark.checkpoint import Assignment, Checkpoint
 from headwater.spark.contract import Contract
-from headwater.spark.feed import rows_with_keys, write_changes, write_rejected
+from headwater.spark.feed import late_rows, rows_with_keys, write_changes, write_rejected
 from headwater.spark.gangs import ganged
 from headwater.spark.jobs import described
 from headwater.spark.manifest import Manifest, Report
@@ -47,6 +47,7 @@ class Plan:
     recipe: Recipe
     checkpoint: str
     guard: Guard
+    by_wall: bool = False  # the wall clock moves time on
 
 
 class Batches:
@@ -90,11 +91,12 @@ class Batches:
         begun = time.perf_counter()
         plan = self._plan
         assignment = checkpoint.assignment(plan.recipe, plan.means.scheme, batch, plan.guard)
+        now = clocks.wall() if plan.by_wall else None
         static = self._static if checkpoint.committed is None else []
         frames = [*(_frame(spark, one) for one in static), frame]
         views = ", ".join(one.name for one in plan.contract.views)
         with described(spark, f"headwater {views}: batch {batch} ({plan.means.scheme.kind})"):
-            told = _ran(gathered(spark, frames, plan.means.shards), plan, assignment).collect()
+            told = _ran(gathered(spark, frames, plan.means.shards), plan, assignment, now).collect()
         about = [json.loads(row["about"]) for row in told]
         problem = _raised(about)
         if problem is not None:
@@ -124,8 +126,8 @@ def _frame(spark: Any, static: Any) -> Any:
     return spark.createDataFrame(static, DDL) if isinstance(static, pa.Table) else static
 
 
-def _ran(sent: Any, plan: Plan, assignment: Assignment) -> Any:
-    begin = _beginning(plan.contract, assignment)
+def _ran(sent: Any, plan: Plan, assignment: Assignment, now: int | None) -> Any:
+    begin = _beginning(plan.contract, assignment, now)
     if plan.means.exchange == "shuffle":
         shards = plan.means.shards
         return rounds.outcomes(rounds.exchange(sent, begin, shards), begin, shards, _give, _REPORT_DDL)
@@ -145,7 +147,7 @@ def _ran(sent: Any, plan: Plan, assignment: Assignment) -> Any:
     return sent.mapInArrow(work, _REPORT_DDL)
 
 
-def _beginning(contract: Contract, assignment: Assignment) -> Callable[..., Run]:
+def _beginning(contract: Contract, assignment: Assignment, wall: int | None) -> Callable[..., Run]:
     def begin(shard: int, bundles: list[pa.RecordBatch]) -> Run:
         prepare(contract.functions)
         arrived = arrive(bundles, assignment.scheme)
@@ -154,11 +156,15 @@ def _beginning(contract: Contract, assignment: Assignment) -> Callable[..., Run]
             with SHELF.reading(assignment, shard) as member:
                 for relation, rows in rows_with_keys(member, arrived.cleared).items():
                     deletes[relation] = pa.concat_tables([deletes[relation], rows]) if relation in deletes else rows
-        done = yield from SHELF.transaction(assignment, shard, arrived.inserts, deletes)
+        now = max((one for one in (arrived.latest, wall) if one is not None), default=None)
+        done = yield from SHELF.transaction(assignment, shard, arrived.inserts, deletes, now=now)
+        late = late_rows(done.outcome.late)
+        set_aside = [*arrived.rejected, *late]
         about = {
             "rows": sum(count for name, count in arrived.rows.items() if assignment.scheme.tells(name, shard)),
-            "rejected": dict(Counter(one.relation for one in arrived.rejected)),
-            "set_aside": write_rejected(assignment, arrived.rejected),
+            "rejected": dict(Counter(one.relation for one in set_aside)),
+            "late": len(late),
+            "set_aside": write_rejected(assignment, set_aside),
             "feed": write_changes(assignment, shard, contract.views, done.outcome),
         }
         return done.report.to_text(), about
@@ -208,6 +214,8 @@ def _metrics(
         "shards": plan.means.shards,
         "rows_in": sum(said["rows"] for said in about),
         "rejected": sum(sum(said["rejected"].values()) for said in about),
+        "late": sum(said["late"] for said in about),
+        "now": clocks.shown(plan.contract.program, reports[0].clock),
         "changed": changed,
         "rows": held,
         "stale": stale,

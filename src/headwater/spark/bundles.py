@@ -24,6 +24,8 @@ from headwater.engine.values import Symbols
 from headwater.exchange.scheme import Scheme
 from headwater.files.feed import net
 from headwater.files.rows import CHANGE_TYPES
+from headwater.plan.model import Table
+from headwater.program.clock import FOREVER, TOO_FAR
 from headwater.spark.contract import ORDER, Input
 
 SCHEMA = pa.schema(
@@ -40,6 +42,7 @@ EVERYWHERE = -1
 _INSERT = "_insert"
 _REJECTED = ""  # the relation that rows set aside are bundled under
 NUMBER = "#"  # the relation of an empty bundle that tells a shard its number
+_CLOCK = "@"  # that of an empty bundle whose place is a moment: the latest time among the rows of some bundles
 _ROWS = 1 << 17
 _REJECTED_SCHEMA = pa.schema([("relation", pa.string()), ("reason", pa.string()), ("row", pa.string())])
 
@@ -73,6 +76,9 @@ class _Seat:
 
 def _bundled(rows: pa.Table, given: Input, scheme: Scheme, shards: int, seat: _Seat) -> Iterator[pa.RecordBatch]:
     sifted, rejected = sift(rows, given)
+    moment = scheme.latest({given.relation: _inserted(sifted)}) if given.time is not None else None
+    if moment is not None:
+        yield _record(EVERYWHERE, _CLOCK, "", moment, b"")
     for relation in scheme.fed(given.relation):
         yield from spread(sifted, relation, scheme, shards, seat.next())
     if rejected:
@@ -101,7 +107,16 @@ def spread(
 
 
 def _row(shard: int, relation: str, sequence: str, place: int, rows: pa.Table) -> pa.RecordBatch:
-    values = [[shard], [relation], [sequence], [place], [pack(rows)]]
+    return _record(shard, relation, sequence, place, pack(rows))
+
+
+def _inserted(rows: pa.Table) -> pa.Table:
+    """The rows that come; those that go tell no time."""
+    return rows.filter(rows.column(_INSERT)) if _INSERT in rows.column_names else rows
+
+
+def _record(shard: int, relation: str, sequence: str, place: int, payload: bytes) -> pa.RecordBatch:
+    values = [[shard], [relation], [sequence], [place], [payload]]
     arrays = [pa.array(value, type=field.type) for value, field in zip(values, SCHEMA, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
@@ -149,6 +164,9 @@ def sift(rows: pa.Table, given: Input) -> tuple[pa.Table, list[Rejection]]:
         if not _surely_fits(column, kind):
             for at, reason in column_codes(column, kind, Symbols(), nullable=nullable)[1]:
                 reasons.setdefault(at, f"column `{name}`: {reason}")
+    if given.time is not None and given.types[given.time] is Type.INT:
+        for at in np.flatnonzero(pc.fill_null(pc.greater_equal(columns[given.time], FOREVER), False)).tolist():
+            reasons.setdefault(at, f"column `{given.names[given.time]}`: {TOO_FAR}")
     whole = pa.table(
         [*columns, *(column for _, column in extra)] or [pa.nulls(rows.num_rows)],
         names=[*given.names, *(name for name, _ in extra)] or [""],
@@ -217,13 +235,15 @@ def shard_of(batches: Iterable[pa.RecordBatch]) -> int:
 
 @dataclass(slots=True)
 class Arrived:
-    """What reached one shard: per relation the rows to insert and to delete, keys to clear, and what was set aside."""
+    """What reached one shard: per relation the rows to insert and to delete, keys to clear (see `Net`), and what was
+    set aside."""
 
     inserts: dict[str, pa.Table] = field(default_factory=dict)
     deletes: dict[str, pa.Table] = field(default_factory=dict)
-    cleared: dict[str, set[tuple[Any, ...]]] = field(default_factory=dict)
+    cleared: dict[str, dict[tuple[Any, ...], Any]] = field(default_factory=dict)
     rejected: list[Rejection] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
+    latest: int | None = None  # the latest time that any shard's rows have
 
 
 def arrive(batches: Iterable[pa.RecordBatch], scheme: Scheme) -> Arrived:
@@ -235,6 +255,10 @@ def arrive(batches: Iterable[pa.RecordBatch], scheme: Scheme) -> Arrived:
         for relation, sequence, place, payload in zip(*columns, strict=True):
             if relation.as_py() == NUMBER:
                 continue
+            if relation.as_py() == _CLOCK:
+                moment = place.as_py()
+                arrived.latest = moment if arrived.latest is None else max(arrived.latest, moment)
+                continue
             rows = unpack(payload)
             if relation.as_py() == _REJECTED:
                 arrived.rejected += [Rejection(**row) for row in rows.to_pylist()]
@@ -244,12 +268,13 @@ def arrive(batches: Iterable[pa.RecordBatch], scheme: Scheme) -> Arrived:
         parts.sort(key=lambda one: one[:2])
         rows = pa.concat_tables([part for _, _, part in parts], promote_options="permissive")
         arrived.rows[relation] = rows.num_rows
-        _settle(arrived, relation, rows, scheme.keys.get(relation), counted=bool(scheme.table(relation).hidden))
+        _settle(arrived, rows, scheme.table(relation), scheme.keys.get(relation))
     arrived.rejected.sort(key=lambda one: (one.relation, one.reason, one.row))
     return arrived
 
 
-def _settle(arrived: Arrived, relation: str, rows: pa.Table, key: tuple[int, ...] | None, *, counted: bool) -> None:
+def _settle(arrived: Arrived, rows: pa.Table, table: Table, key: tuple[int, ...] | None) -> None:
+    relation = table.name
     if ORDER in rows.column_names:
         order = pc.sort_indices(
             rows.append_column("#", pa.array(range(rows.num_rows))), [(ORDER, "ascending"), ("#", "ascending")]
@@ -263,7 +288,7 @@ def _settle(arrived: Arrived, relation: str, rows: pa.Table, key: tuple[int, ...
     if inserts.all():
         arrived.inserts[relation] = rows
         return
-    found = net(_tuples(rows), inserts.tolist(), key, counted=counted)
+    found = net(_tuples(rows), inserts.tolist(), key, counted=bool(table.hidden), time=table.time)
     for places, side in ((found.inserts, arrived.inserts), (found.deletes, arrived.deletes)):
         if places:
             side[relation] = rows.take(pa.array(sorted(places)))

@@ -151,7 +151,10 @@ class Checkpoint:
         for name, count in (rejected or {}).items():
             counts[name] = counts.get(name, 0) + count
         parts = tuple(by_shard[shard].part for shard in range(recipe.shards))
-        return Manifest(batch, recipe, parts, counts, tuple(set_aside), dict(metrics or {}))
+        clocks = {report.clock for report in by_shard.values()}
+        if len(clocks) > 1:
+            raise StateError(f"the shards do not agree on the time after batch {batch}; it is not committed")
+        return Manifest(batch, recipe, parts, counts, tuple(set_aside), dict(metrics or {}), *clocks)
 
     def sweep(self) -> None:
         """Remove every file that the last manifests do not name: old ones, and those of attempts that were given up."""

@@ -19,7 +19,7 @@ from headwater.files.header import HeaderError, Match, match
 from headwater.files.rows import CHANGE_TYPE, Expected
 from headwater.pipeline import CompiledProgram
 from headwater.program.items import ListOf, Shape, infer_items
-from headwater.program.model import Program, Relation
+from headwater.program.model import Program, Relation, Shown
 from headwater.program.nearest import nearest
 from headwater.program.types import infer
 from headwater.spark.types import arrow_type, hint_for, shape_of, type_of, without_zone
@@ -38,6 +38,7 @@ class Input:
     shapes: tuple[Shape, ...]
     nullable: tuple[bool, ...]
     places: tuple[int, ...]
+    time: int | None = None  # which of its columns is the time of a stream's rows
     change: int | None = None  # the place of `_change_type`
     order: int | None = None  # the place of `_order`: of two changes of one row the later wins
     corrupt: int | None = None  # the place of `_corrupt_record`: what Spark could not parse
@@ -90,20 +91,29 @@ def settled(program: CompiledProgram, inputs: tuple[Input, ...], *, zoned: bool 
     model = program.maintained
     known = known_types(program, inputs)
     types = infer(model, known)
-    copies = {name: kinds[len(kinds) - model.relation(name).hidden :] for name, kinds in known.items()}
-    shapes = infer_items(model, types, {one.relation: (*one.shapes, *copies[one.relation]) for one in inputs})
+    beside = {one.relation: known[one.relation][len(one.shapes) :] for one in inputs}
+    shapes = infer_items(model, types, {one.relation: (*one.shapes, *beside[one.relation]) for one in inputs})
     called = {one.relation: one.names for one in inputs}
     views = []
     for name in program.outputs:
         relation = model.relation(name)
         names = called.get(name) or tuple(column.name for column in relation.visible)
-        kinds = (kind or Type.STRING for kind in types.columns[name])  # None: it can have no rows
+        stored = zip(types.columns[name], shapes[name], strict=True)
+        kept = [(kind or Type.STRING, shape) for kind, shape in stored]  # None: it can have no rows
+        if relation.shown is not None:
+            kept = [_kind_and_shape(one, kept) for one in relation.shown]
         fields = [
             pa.field(column, arrow_type(kind, shape, zoned=zoned))
-            for column, kind, shape in zip(names, kinds, shapes[name], strict=False)
+            for column, (kind, shape) in zip(names, kept, strict=False)
         ]
         views.append(View(name, pa.schema(fields)))
     return Contract(program, inputs, tuple(views), tuple(USER_FUNCTIONS.items()))
+
+
+def _kind_and_shape(one: Shown, kept: list[tuple[Type, Shape]]) -> tuple[Type, Shape]:
+    """Of a column as written: of a time that is not kept, which is null, those that it would have."""
+    kind = one.column.type or Type.STRING
+    return (kind, kind) if one.at is None else kept[one.at]
 
 
 def _input(model: Program, program: CompiledProgram, name: str, schema: Any, *, changes: bool) -> Input:
@@ -126,6 +136,7 @@ def _input(model: Program, program: CompiledProgram, name: str, schema: Any, *, 
         shapes,
         tuple(column.nullable for column in relation.visible),
         places,
+        relation.time,
         None if found.change is None else kept[found.change],
         given.index(ORDER) if ORDER in extra else None,
         given.index(CORRUPT) if CORRUPT in extra else None,
@@ -133,9 +144,9 @@ def _input(model: Program, program: CompiledProgram, name: str, schema: Any, *, 
 
 
 def known_types(program: CompiledProgram, inputs: Iterable[Input]) -> dict[str, tuple[Type | None, ...]]:
-    """The types of all columns of these inputs, also of those that only tell equal rows apart."""
-    hidden = {relation.name: relation.hidden for relation in program.maintained.relations}
-    return {one.relation: (*one.types, *(Type.INT,) * hidden[one.relation]) for one in inputs}
+    """The types of all columns of these inputs, also of those that nobody sees."""
+    width = {relation.name: relation.arity for relation in program.maintained.relations}
+    return {one.relation: (*one.types, *(Type.INT,) * (width[one.relation] - len(one.types))) for one in inputs}
 
 
 def _refuse_unlike(inputs: tuple[Input, ...]) -> None:

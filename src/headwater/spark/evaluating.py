@@ -17,7 +17,7 @@ from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.exchange.member import Member, Outcome
 from headwater.exchange.scheme import Scheme
 from headwater.pipeline import CompiledProgram
-from headwater.spark import rounds
+from headwater.spark import clocks, rounds
 from headwater.spark.bundles import Arrived, arrive, shard_of
 from headwater.spark.contract import Contract, agree
 from headwater.spark.gangs import ganged
@@ -37,30 +37,37 @@ def evaluate(
     shards: int | None = None,
     exchange: str | None = None,
     guard: Guard | int | None = DEFAULT_GUARD,
+    now: Any = None,
 ) -> dict[str, Any]:
     """Every queried view of a program, compiled or as text, over these DataFrames, by name.
 
     `shards` is the number of parts to compute in, by default one per task slot. `exchange` says how shards that need
     each other's rows get them: "gang" or "shuffle", by default a gang where Spark can run one. Then the exchange runs
     at once; without one nothing runs before a view is used. Rows that do not fit (a null, say) are a DataError.
+
+    The views of a program over streams are those at the latest time among the rows, or at `now` if that is later; where
+    rows live by a ttl alone, they came at `now`, by default this very moment.
     """
     program = program_of(program, inputs.items())
     contract = agree(program, [(name, frame.schema) for name, frame in inputs.items()])
     spark = session_of(inputs.values())
     means = choose_means(spark, contract, shards, exchange)
     bound = guard if isinstance(guard, Guard) else Guard(guard, guard)
+    moment = None if now is None else clocks.moment_of(program, now)
+    if moment is None and clocks.lives_by_wall(program, None):
+        moment = clocks.wall()
     with described(spark, f"headwater evaluate: {', '.join(program.outputs)} ({means.scheme.kind})"):
         frames = [routed(inputs[one.relation], one, means.scheme, means.shards) for one in contract.inputs]
-        frame = _computed(spark, frames, contract, means, bound)
+        frame = _computed(spark, frames, contract, means, bound, moment)
     if len(contract.views) > 1:
         frame = frame.localCheckpoint(eager=False)  # computed once, whichever view is used first
     wide = Wide(contract.views)
     return {view.name: wide.unpack(frame, at) for at, view in enumerate(contract.views)}
 
 
-def _computed(spark: Any, frames: list[Any], contract: Contract, means: Means, guard: Guard) -> Any:
+def _computed(spark: Any, frames: list[Any], contract: Contract, means: Means, guard: Guard, moment: int | None) -> Any:
     wide = Wide(contract.views)
-    begin = _beginning(contract, means.scheme, means.shards, guard)
+    begin = _beginning(contract, means.scheme, means.shards, guard, moment)
     give = _giving(contract)
     if means.exchange == "shuffle":
         done = rounds.exchange(gathered(spark, frames, means.shards), begin, means.shards)
@@ -77,12 +84,13 @@ def _computed(spark: Any, frames: list[Any], contract: Contract, means: Means, g
     return gathered(spark, frames, means.shards).mapInArrow(compute, wide.schema)
 
 
-def _beginning(contract: Contract, scheme: Scheme, shards: int, guard: Guard) -> Callable[..., Run]:
+def _beginning(contract: Contract, scheme: Scheme, shards: int, guard: Guard, moment: int | None) -> Callable[..., Run]:
     def begin(shard: int, bundles: list[pa.RecordBatch]) -> Run:
         prepare(contract.functions)
         arrived = arrive(bundles, scheme)
         _refuse_rejected(arrived)
-        return Member(scheme, shard, shards, guard).transaction(arrived.inserts, {}, first=True)
+        now = max((one for one in (arrived.latest, moment) if one is not None), default=None)
+        return Member(scheme, shard, shards, guard).transaction(arrived.inserts, {}, now=now, first=True)
 
     return begin
 

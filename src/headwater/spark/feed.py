@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from headwater.engine.answers import arrow_table
 from headwater.exchange.member import Member, Outcome
+from headwater.files.feed import is_cleared
 from headwater.files.rows import CHANGE_TYPE
 from headwater.spark.bundles import Rejection
 from headwater.spark.checkpoint import Assignment
@@ -65,13 +66,25 @@ def write_rejected(assignment: Assignment, rejected: list[Rejection]) -> list[st
     return [name]
 
 
-def rows_with_keys(member: Member, cleared: Mapping[str, set[tuple[Any, ...]]]) -> dict[str, pa.Table]:
-    """The rows a shard holds that have these keys, by relation: they must go, whatever they are."""
+def late_rows(late: Mapping[str, pa.Table]) -> list[Rejection]:
+    """Rows that came too late, with the reason."""
+    reason = "it lies further behind the clock than the lateness of the stream allows"
+    return [
+        Rejection(relation, reason, json.dumps(row, default=str, ensure_ascii=False))
+        for relation, rows in late.items()
+        for row in rows.to_pylist()
+    ]
+
+
+def rows_with_keys(member: Member, cleared: Mapping[str, Mapping[tuple[Any, ...], Any]]) -> dict[str, pa.Table]:
+    """The rows a shard holds that have these keys, by relation: they must go, whatever they are (see `Net`)."""
     out: dict[str, pa.Table] = {}
     for relation, keys in cleared.items():
         store = member.shard.stores[relation]
         table = arrow_table(store.table, store.table.names, store.data[store.alive()], member.shard.symbols)
-        key = member.scheme.keys[relation]
+        key, time = member.scheme.keys[relation], store.table.time
         values = zip(*(table.column(at).to_pylist() for at in key), strict=True)
-        out[relation] = table.filter(pa.array([tuple(value) in keys for value in values], type=pa.bool_()))
+        times = [None] * table.num_rows if time is None else table.column(time).to_pylist()
+        goes = [value in keys and is_cleared(keys[value], at) for value, at in zip(values, times, strict=True)]
+        out[relation] = table.filter(pa.array(goes, type=pa.bool_()))
     return out

@@ -25,7 +25,7 @@ from headwater.exchange.wire import Incoming, read_incoming, write_incoming
 
 _FRAME = struct.Struct("<8sQQ")  # what, bytes that follow, their checksum
 _ALIGNMENT = 64
-_OPEN, _INSERT, _DELETE, _ROUND, _SEAL = b"HWOPEN 1", b"INSERT  ", b"DELETE  ", b"ROUND   ", b"SEAL    "
+_OPEN, _INSERT, _DELETE, _ROUND, _SEAL = b"HWOPEN 2", b"INSERT  ", b"DELETE  ", b"ROUND   ", b"SEAL    "
 _RELATION = b"headwater.relation"
 Tables = Mapping[str, pa.Table]
 
@@ -37,18 +37,21 @@ class Entry:
     first: bool
     inserts: Tables
     deletes: Tables
+    now: int | None = None  # what the clock was told to show at least
     rounds: list[Incoming] = field(default_factory=list)
 
 
 def seal(shard: Shard, *, exact: bool) -> dict[str, list[int]]:
-    """What a state measures: the rows alive per table and, if witnesses count, all rows stored and the clock."""
+    """What a state measures: the rows alive per table, the time it is and, if witnesses count, all rows stored and the
+    number of rounds."""
     measured = {name: [store.count, store.size] if exact else [store.count] for name, store in shard.stores.items()}
-    return measured | ({"": [shard.tick]} if exact else {})
+    time = {} if shard.clock.now is None else {"@": [shard.clock.now]}
+    return measured | time | ({"": [shard.tick]} if exact else {})
 
 
 def write(entry: Entry, sealed: Mapping[str, list[int]]) -> Iterator[bytes | memoryview]:
     """The blocks of a log file."""
-    yield from _frame(_OPEN, pa.py_buffer(json.dumps({"first": entry.first}).encode()))
+    yield from _frame(_OPEN, pa.py_buffer(json.dumps({"first": entry.first, "now": entry.now}).encode()))
     for what, tables in ((_INSERT, entry.inserts), (_DELETE, entry.deletes)):
         for name, rows in tables.items():
             yield from _frame(what, _to_ipc(name, rows))
@@ -74,7 +77,8 @@ def _read(content: bytes) -> tuple[Entry, dict[str, list[int]]]:
         raise ValueError("it is no log")
     inserts: dict[str, pa.Table] = {}
     deletes: dict[str, pa.Table] = {}
-    entry = Entry(bool(json.loads(payload.to_pybytes())["first"]), inserts, deletes)
+    opened = json.loads(payload.to_pybytes())
+    entry = Entry(bool(opened["first"]), inserts, deletes, opened["now"])
     for what, payload in frames:
         if what == _SEAL:
             if next(frames, None) is not None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.pipeline import CompiledProgram
+from headwater.spark import clocks
 from headwater.spark.batches import Batches, Plan
 from headwater.spark.checkpoint import Checkpoint
 from headwater.spark.contract import agree
@@ -42,6 +43,7 @@ def maintain(
     shards: int | None = None,
     exchange: str | None = None,
     guard: Guard | int | None = DEFAULT_GUARD,
+    clock: str | None = None,
     trigger: Mapping[str, Any] | None = None,
     name: str | None = None,
 ) -> Any:
@@ -54,6 +56,11 @@ def maintain(
     the checkpoint, with the reason. `output` gets a folder per view: `changes`, with `_change_type` and `_batch_id`,
     and `current`. `foreach_changes(changes, batch)` is called with a DataFrame of changes per view, `on_batch(metrics)`
     with figures. `trigger` is what `DataStreamWriter.trigger` takes, as in {"availableNow": True}.
+
+    `clock` says what moves time on where the program knows any: "event", the times of the rows, or "wall", the wall
+    clock too; by default only programs without streams, whose rows have a ttl, live by the wall clock. Rows of a stream
+    that come later than its `lateness` allows, or the watermark of its DataFrame, are set aside like those that do not
+    fit.
     """
     if current not in CURRENT:
         raise ValueError(f"current is one of {', '.join(CURRENT)}, not {current!r}")
@@ -63,7 +70,12 @@ def maintain(
         raise ValueError("maintain needs a streaming DataFrame; for static ones alone take evaluate")
     spark = session_of(streams)
     program = program_of(program, frames)
-    contract = agree(program, [(relation, frame.schema) for relation, frame in frames], changes=True)
+    schemas = [(relation, frame.schema) for relation, frame in frames]
+    contract = agree(program, schemas, changes=True)
+    late = clocks.with_watermarks(program, contract.inputs, [schema for _, schema in schemas])
+    if late is not program:
+        program, contract = late, agree(late, schemas, changes=True)
+    by_wall = clocks.lives_by_wall(program, clock)
     if shards is None and not is_connect(spark):
         manifest = Checkpoint(checkpoint).manifest
         shards = None if manifest is None else manifest.recipe.shards
@@ -76,12 +88,15 @@ def maintain(
     ]
     static = [frame for frame in sent if not frame.isStreaming]
     bound = guard if isinstance(guard, Guard) else Guard(guard, guard)
-    plan = Plan(contract, means, recipe, str(checkpoint), bound)
+    plan = Plan(contract, means, recipe, str(checkpoint), bound, by_wall)
     sink = Sink(output, format, dict(options or {}), current)
     batches = Batches(plan, sink, _portable(spark, static), foreach_changes, on_batch)
     if not is_connect(spark):
         batches.open()  # a checkpoint of another program is refused here, not in the first batch
-    flow = reduce(lambda one, other: one.unionAll(other), (frame for frame in sent if frame.isStreaming))
+    flows = [frame for frame in sent if frame.isStreaming]
+    if by_wall:
+        flows.append(clocks.heartbeat(spark))
+    flow = reduce(lambda one, other: one.unionAll(other), flows)
     writer = flow.writeStream.foreachBatch(batches)
     writer = writer.option("checkpointLocation", str(checkpoint))
     if name is not None:

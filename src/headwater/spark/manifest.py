@@ -15,7 +15,7 @@ from typing import Any
 from headwater.core.errors import StateError
 from headwater.spark.recipe import Recipe
 
-FORMAT = 1
+FORMAT = 2
 _HEAD = "headwater manifest"
 
 
@@ -68,6 +68,7 @@ class Report:
     bytes_shipped: int
     seconds: float
     changed: dict[str, tuple[int, int]]  # per view, rows inserted and deleted
+    clock: int | None = None  # the time it is there now
 
     def to_text(self) -> str:
         return json.dumps(asdict(self))
@@ -87,6 +88,7 @@ class Manifest:
     rejected: dict[str, int] = field(default_factory=dict)  # rows set aside since the beginning, by relation
     set_aside: tuple[str, ...] = ()  # the files that this batch wrote them to
     metrics: dict[str, Any] = field(default_factory=dict)  # of this batch, for people
+    clock: int | None = None  # the time it is once the batch is done; None: the program knows none
 
     @property
     def files(self) -> frozenset[str]:
@@ -103,6 +105,7 @@ class Manifest:
                 "rejected": self.rejected,
                 "set_aside": list(self.set_aside),
                 "metrics": self.metrics,
+                "clock": self.clock,
             },
             indent=1,
         ).encode()
@@ -130,6 +133,7 @@ class Manifest:
                 given["rejected"],
                 tuple(given["set_aside"]),
                 given["metrics"],
+                given["clock"],
             )
         except (LookupError, TypeError, ValueError) as problem:
             raise StateError(f"{where} is damaged ({problem!r}); {_RESTORE}") from problem

@@ -64,16 +64,17 @@ class Shelf:
         inserts: Tables,
         deletes: Tables,
         *,
+        now: int | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Generator[Outgoing, Incoming, Done]:
-        """One shard's part of a batch, with the base rows routed to it; driven like `Member.transaction`.
+        """One shard's part of a batch, with the base rows routed to it and the time; driven like `Member.transaction`.
 
         When it returns, what it did is on disk. Closing it, or any error, leaves nothing behind that anyone would use.
         """
         member = self._take(assignment, shard)
         begun, before = time.perf_counter(), _stored(member)
-        entry = log.Entry(assignment.committed is None, inserts, deletes)
-        run = member.transaction(inserts, deletes, first=entry.first, cancelled=cancelled)
+        entry = log.Entry(assignment.committed is None, inserts, deletes, now)
+        run = member.transaction(inserts, deletes, now=now, first=entry.first, cancelled=cancelled)
         outcome = yield from _recorded(run, entry)
         seconds = time.perf_counter() - begun
         changed = max(0, _stored(member) - before) + sum(went.num_rows for _, went in outcome.changes.values())
@@ -89,6 +90,7 @@ class Shelf:
             outcome.bytes_shipped,
             seconds,
             {view: (came.num_rows, went.num_rows) for view, (came, went) in outcome.changes.items()},
+            member.shard.clock.now,
         )
         return Done(outcome, told)
 
@@ -199,7 +201,7 @@ def _open(folder: Folder, snapshot: Saved, member: Member) -> None:
 def _replay(folder: Folder, name: str, member: Member) -> None:
     entry, sealed = log.read(folder.read(name), f"{folder.path}/{name}")
     member.shard.guard = NO_GUARD  # it passed it when it was committed
-    run = member.transaction(entry.inserts, entry.deletes, first=entry.first)
+    run = member.transaction(entry.inserts, entry.deletes, now=entry.now, first=entry.first)
     rounds = iter(entry.rounds)
     try:
         next(run)
