@@ -33,6 +33,7 @@ from headwater.engine.fitting import MOMENTS, fit, shown
 from headwater.engine.guard import DEFAULT_GUARD, NO_GUARD, Guard
 from headwater.engine.index import Matrix
 from headwater.engine.intake import Header, Intake, Rejected, encode_rows, guess_types, reject_untyped, take_in
+from headwater.engine.moments import moment_of
 from headwater.engine.ordering import ordered
 from headwater.engine.selection import find_identity
 from headwater.engine.shard import Change, Shard
@@ -43,7 +44,7 @@ from headwater.language.tree import Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
 from headwater.plan.model import Plan, Table
-from headwater.program.clock import FOREVER, TOO_FAR, clock_type
+from headwater.program.clock import clock_type
 from headwater.program.model import Program
 from headwater.program.nearest import nearest
 from headwater.program.types import infer, with_types
@@ -193,7 +194,7 @@ class Database:
 
     def advance(self, time: Any) -> Changes:
         """Move the clock forward to a moment, given as the streams' times are; what has ended by then expires."""
-        now = self._moment(time)
+        now = moment_of(time, self._clock)
         before = self._shard.clock.now
         if before is not None and now < before:
             raise DataError(f"error[HW803]: time does not go back: it is {self.now} already, not {time}")
@@ -507,17 +508,6 @@ class Database:
                 late += (Rejected(name, at, row, reason) for at, row in zip(places, shown, strict=True))
                 inserts[name] = codes[~behind]
         return tuple(late)
-
-    def _moment(self, time: Any) -> int:
-        if self._clock is None:
-            raise DataError("error[HW803]: this program knows no time: it has no stream and no ttl")
-        try:
-            moment = encode(fit(time, self._clock), self._clock, self._symbols)
-        except ValueError as problem:
-            raise DataError(f"error[HW803]: {time!r} is no moment of the clock: {problem}") from None
-        if moment >= FOREVER:
-            raise DataError(f"error[HW803]: {time!r} is no moment of the clock: {TOO_FAR}")
-        return moment
 
     def _time(self, moment: int | None) -> Any:
         """A moment as users write it."""

@@ -418,5 +418,27 @@ def test_time_comes_from_the_rows_and_moves_on() -> None:
     assert later.stdout.split() == ["p", "b", "c"]
     last = run("hits.dl", "--input", "hit=hits.csv", "--until", "15", "--show", "changes")
     assert "until 15" in last.stdout
-    wrong = run("hits.dl", "--input", "hit=hits.csv", "--until", "noon")
+    write("bad.csv", "t,p\nx,a\n")
+    wrong = run("hits.dl", "--input", "hit=bad.csv", "--until", "noon")
     assert (wrong.exit_code, "HW803" in wrong.stderr) == (1, True)
+    assert wrong.stdout == ""
+    assert "HW801" not in wrong.stderr, "it is told before anything is read"
+
+
+def test_changes_of_a_stream_count_by_their_times() -> None:
+    """Within one file too: a delete ends all versions before it, and an older row replaces no newer one."""
+    write("hits.dl", "stream hit(t: int, p: string, n: int) key(p) ttl 10.\nhits(P, N) :- hit(_, P, N).\n")
+    lines = [
+        ("insert", 5, "a", 1), ("delete", 3, "a", 1),
+        ("insert", 6, "b", 1), ("insert", 4, "b", 2),
+        ("insert", 5, "c", 1), ("insert", 6, "c", 2), ("delete", 0, "c", 2),
+        ("delete", 0, "d", 1), ("insert", 6, "d", 1),
+    ]  # fmt: skip
+    write(
+        "changes.jsonl",
+        "".join(f'{{"_change_type": "{word}", "t": {t}, "p": "{p}", "n": {n}}}\n' for word, t, p, n in lines),
+    )
+    write("hits.csv", "t,p,n\n1,c,9\n")
+    for batch in ("1", "100"):
+        given = ("--input", "hit=hits.csv", "--changes", "hit=changes.jsonl", "--batch", batch, "--format", "csv")
+        assert run("hits.dl", *given).stdout.split() == ["p,n", "b,1", "d,1"], batch

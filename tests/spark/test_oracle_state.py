@@ -100,7 +100,7 @@ def _transactions(case: TimedCase) -> Iterator[Step]:
 
 
 @pytest.mark.parametrize(("kind", "shards"), [("decomposed", 2), ("exchange", 3), ("single", 1)])
-@pairs(25)
+@pairs(12)
 @given(seed=seeds)
 def test_oracle_state_over_time(seed: int, kind: str, shards: int) -> None:
     dice = random.Random(seed)

@@ -96,7 +96,7 @@ def _agrees(case: TimedCase, shards: int, kind: str) -> None:
 
 @pytest.mark.parametrize("shards", [1, 2, 3])
 @pytest.mark.parametrize("kind", ["decomposed", "exchange"])
-@pairs(40)
+@pairs(30)
 @given(seed=seeds)
 def test_oracle_time_on_shards(seed: int, shards: int, kind: str) -> None:
     hold(partial(_agrees, shards=shards, kind=kind), timed_case(seed))

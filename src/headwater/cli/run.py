@@ -102,15 +102,15 @@ def run(
         headwater run paths.dl --engine spark --stream link=incoming --checkpoint state --output out
     """
     if engine is Engine.SPARK:
-        if changes or batch or strict or form or show or until:
-            raise typer.BadParameter(
-                "--changes, --batch, --strict, --format, --show and --until are for --engine embedded"
-            )
+        if changes or batch or strict or form or show:
+            raise typer.BadParameter("--changes, --batch, --strict, --format and --show are for --engine embedded")
+        if until and streams:
+            raise typer.BadParameter("--until is for rows that are there; with --stream, rows tell the time")
         from headwater.cli.spark_running import SparkRunning
 
         SparkRunning(
             file, inputs, streams, queries, output=output, checkpoint=checkpoint, shards=shards, guard=guard,
-            once=once, header=not no_header, most=rows, quiet=quiet,
+            once=once, header=not no_header, most=rows, quiet=quiet, until=until,
         ).run()  # fmt: skip
         return
     if streams or checkpoint or once or shards:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -72,18 +73,16 @@ class Running:
                     guard=guard,
                     quiet=self._quiet,
                     progress=progress,
+                    until=until,
                 )
                 self._refuse_several(session)
                 session.load()
                 self._feeds = {name: [] for name in session.program.outputs}
                 done: list[Transaction] = []
                 try:
-                    for transaction in session.feed(batch):
+                    for transaction in chain(session.feed(batch), session.advance()):
                         done.append(transaction)
                         self._keep(transaction)
-                    if until is not None:
-                        done.append(session.until(until))
-                        self._keep(done[-1])
                 except KeyboardInterrupt:
                     status = INTERRUPTED
                     typer.echo("interrupted: the views are those of the last finished transaction", err=True)

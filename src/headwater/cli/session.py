@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +15,9 @@ from headwater.cli.report import counted, show, show_error
 from headwater.cli.shown import shown
 from headwater.cli.source import Data, load_program, parse_given, read_files
 from headwater.core.errors import ProgramError
-from headwater.core.types import Type
 from headwater.database import Changes, Database
 from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.engine.moments import typed_moment
 from headwater.files.feed import is_cleared, net
 from headwater.files.rows import BadRow, FileRows
 from headwater.program.clock import clock_type
@@ -52,9 +51,12 @@ class Session:
         quiet: bool,
         progress: ProgressLine,
         nodes: int = NODES,
+        until: str | None = None,
     ) -> None:
         progress.step(f"compiling {file}")
         self.program = load_program(file, queries or ())
+        clock = clock_type(self.program.checked)
+        self._until = None if until is None else (until, typed_moment(until, clock))  # told before anything is read
         self._quiet = quiet
         self._progress = progress
         if not quiet:
@@ -119,10 +121,12 @@ class Session:
                 self._progress.step(f"applying {title}")
                 yield Transaction(title, self._apply(rows.slice(first, last)))
 
-    def until(self, moment: str) -> Transaction:
-        """Move the clock to a moment, so that what has ended by then expires."""
-        self._progress.step(f"advancing to {moment}")
-        return Transaction(f"until {moment}", self.database.advance(_moment(moment, clock_type(self.program.checked))))
+    def advance(self) -> Iterator[Transaction]:
+        """Move the clock to the moment that was asked for, if any was, so that what has ended by then expires."""
+        if self._until is not None:
+            text, moment = self._until
+            self._progress.step(f"advancing to {text}")
+            yield Transaction(f"until {text}", self.database.advance(moment))
 
     def _apply(self, rows: FileRows) -> Changes:
         assert rows.inserts is not None, "a change file says which way each row goes"
@@ -163,14 +167,6 @@ def _title(rows: FileRows, first: int, last: int) -> str:
         return f"{rows.file}:{rows.lines[first]}: {word} {rows.relation}({', '.join(map(shown, row))})"
     part = "" if last - first == rows.size else f" ({first + 1:,} to {last:,} of {rows.size:,})"
     return f"{rows.file}: {counted(last - first, 'change')}{part}"
-
-
-def _moment(text: str, clock: Type | None) -> Any:
-    """A moment as it is typed: a number, or a date and time."""
-    try:
-        return int(text) if clock is Type.INT else dt.datetime.fromisoformat(text)
-    except ValueError:
-        return text  # the database says what it wants
 
 
 def _guard(bound: int | None) -> Guard | int | None:

@@ -20,11 +20,13 @@ from headwater.core.errors import FileError, HeadwaterError
 from headwater.core.types import Type
 from headwater.database import RelationChange
 from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.engine.moments import typed_moment
 from headwater.files.header import HeaderError, match
 from headwater.files.read import SUFFIXES, read
 from headwater.files.rows import CHANGE_TYPE, BadRow, Expected, FileRows
 from headwater.files.write import make_folder, write_table
 from headwater.pipeline import CompiledProgram
+from headwater.program.clock import clock_type
 
 INTERRUPTED = 130
 _NO_PYSPARK = (
@@ -35,7 +37,7 @@ _DDL = {
     Type.INT: "bigint",
     Type.FLOAT: "double",
     Type.BOOL: "boolean",
-    Type.TIMESTAMP: "timestamp",
+    Type.TIMESTAMP: "timestamp_ntz",  # a file's times mean the same wherever it is read
     Type.DURATION: "interval day to second",
     Type.LIST: "array<string>",
 }
@@ -57,6 +59,7 @@ class SparkRunning:
         header: bool,
         most: int,
         quiet: bool,
+        until: str | None,
     ) -> None:
         self._file, self._inputs, self._streams, self._queries = file, inputs or [], streams or [], queries or []
         self._output = None if output is None else output.absolute()  # Spark may run in another folder
@@ -64,6 +67,7 @@ class SparkRunning:
         self._shards = shards
         self._guard: Guard | int | None = DEFAULT_GUARD if guard is None else guard or None
         self._once, self._header, self._most, self._quiet = once, header, most, quiet
+        self._until = until
 
     def run(self) -> None:
         if find_spec("pyspark") is None:
@@ -80,6 +84,8 @@ class SparkRunning:
                 program = load_program(self._file, self._queries)
                 if not self._quiet:
                     show(program.warnings)
+                if self._until is not None:
+                    typed_moment(self._until, clock_type(program.checked))
                 progress.step("starting Spark")
                 self._start(program, progress)
         except SparkMissing as error:
@@ -115,7 +121,8 @@ class SparkRunning:
         from headwater.spark.evaluating import evaluate
 
         progress.step("deriving")
-        views = evaluate(program, inputs, shards=self._shards, guard=self._guard)
+        now = None if self._until is None else typed_moment(self._until, clock_type(program.checked))
+        views = evaluate(program, inputs, shards=self._shards, guard=self._guard, now=now)
         tables = {name: _arrow(frame) for name, frame in views.items()}
         if self._output is None:
             for name, table in tables.items():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.core.types import Type
-from headwater.language.tree import Duration, Kind
+from headwater.language.tree import Constant, Duration, Kind
 from headwater.program.model import Program, Relation
 
 FOREVER = 2**62
@@ -84,6 +84,17 @@ def time_problems(program: Program) -> Iterator[Diagnostic]:
                 hint="declare the first column of all streams with one type",
             )
         yield from _extents(relation, clock)
+    streams = {relation.name for relation in program.relations if relation.kind is Kind.STREAM}
+    for rule in program.rules:
+        time = rule.head.args[0] if not rule.body and rule.head.relation in streams else None
+        if isinstance(time, Constant) and isinstance(time.value, int) and time.value >= FOREVER:
+            yield Diagnostic(
+                "HW412",
+                f"the time of this fact of `{rule.head.relation}` lies beyond the end of time",
+                time.span or rule.span,
+                note=TOO_FAR,
+                hint="give it an earlier one; a row that is always there can be a fact of a `relation`",
+            )
 
 
 def _extents(relation: Relation, clock: Type | None) -> Iterator[Diagnostic]:

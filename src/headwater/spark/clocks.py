@@ -18,11 +18,9 @@ from typing import Any
 
 from headwater.core.errors import DataError
 from headwater.core.types import Type
-from headwater.engine.fitting import fit
-from headwater.engine.values import Symbols, encode
 from headwater.language.tree import Declaration, Duration, Kind
 from headwater.pipeline import CompiledProgram, compile_tree
-from headwater.program.clock import FOREVER, TOO_FAR, clock_type
+from headwater.program.clock import clock_type
 from headwater.spark.bundles import NUMBER
 from headwater.spark.contract import Input
 
@@ -50,20 +48,6 @@ def lives_by_wall(program: CompiledProgram, wanted: str | None) -> bool:
 def wall() -> int:
     """The moment it is, as clocks of timestamps count: microseconds of UTC."""
     return time.time_ns() // 1_000
-
-
-def moment_of(program: CompiledProgram, given: Any) -> int:
-    """A moment that a user names."""
-    kind = clock_type(program.checked)
-    if kind is None:
-        raise DataError("error[HW803]: this program knows no time: it has no stream and no ttl")
-    try:
-        moment = encode(fit(given, kind), kind, Symbols())
-    except ValueError as problem:
-        raise DataError(f"error[HW803]: {given!r} is no moment of the clock: {problem}") from None
-    if moment >= FOREVER:
-        raise DataError(f"error[HW803]: {given!r} is no moment of the clock: {TOO_FAR}")
-    return moment
 
 
 def shown(program: CompiledProgram, moment: int | None) -> int | str | None:

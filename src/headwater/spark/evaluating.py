@@ -14,9 +14,11 @@ import pyarrow as pa
 
 from headwater.core.errors import DataError
 from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.engine.moments import moment_of
 from headwater.exchange.member import Member, Outcome
 from headwater.exchange.scheme import Scheme
 from headwater.pipeline import CompiledProgram
+from headwater.program.clock import clock_type
 from headwater.spark import clocks, rounds
 from headwater.spark.bundles import Arrived, arrive, shard_of
 from headwater.spark.contract import Contract, agree
@@ -53,7 +55,7 @@ def evaluate(
     spark = session_of(inputs.values())
     means = choose_means(spark, contract, shards, exchange)
     bound = guard if isinstance(guard, Guard) else Guard(guard, guard)
-    moment = None if now is None else clocks.moment_of(program, now)
+    moment = None if now is None else moment_of(now, clock_type(program.checked))
     if moment is None and clocks.lives_by_wall(program, None):
         moment = clocks.wall()
     with described(spark, f"headwater evaluate: {', '.join(program.outputs)} ({means.scheme.kind})"):
