@@ -35,6 +35,11 @@ def test_goals_that_only_the_checks_make_print_too() -> None:
     assert print_statement(rule) == "p(X'1) :- X := inPath(P, X), inPath(P, X), !inPath(P, X)."
 
 
+def test_texts_in_aggregates_keep_their_quotes() -> None:
+    text = 'p(min<"b">, X) :- q(X).\ne(msum<("k", N)>) :- q(N).\n'
+    assert print_tree(parse(Source("written", text))) == text
+
+
 def test_a_link_called_include_is_no_include() -> None:
     rule = Rule(Head("p", ()), (Atom("include", (Variable("X"),), link=True), Atom("include", ())))
     printed = print_statement(rule)

@@ -165,7 +165,7 @@ there(X) :- seen(_, X).
 
 
 def moment(minutes: int) -> str:
-    return (dt.datetime(2026, 1, 1) + dt.timedelta(minutes=minutes)).isoformat()
+    return f"{(dt.datetime(2026, 1, 1) + dt.timedelta(minutes=minutes)).isoformat()}Z"
 
 
 def test_late_rows_by_the_watermark_of_their_stream(spark: Any, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_late_rows_by_the_watermark_of_their_stream(spark: Any, tmp_path: Path) 
     drop(source, 1, [{"ts": moment(19), "who": "bob"}, {"ts": moment(20), "who": "cid"}, {"ts": None, "who": "dan"}])
     drop(source, 2, [{"ts": moment(85), "who": "eve"}])
     told: list[dict[str, Any]] = []
-    frame = spark.readStream.schema("ts timestamp_ntz, who string").option("maxFilesPerTrigger", 1).json(str(source))
+    frame = spark.readStream.schema("ts timestamp, who string").option("maxFilesPerTrigger", 1).json(str(source))
     frame = frame.withWatermark("ts", "10 minutes")
     query = hws.maintain(hw.compile(SEEN), {"seen": frame}, checkpoint=checkpoint, on_batch=told.append, trigger=NOW)
     finish(query)

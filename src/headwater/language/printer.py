@@ -124,11 +124,16 @@ def print_head(head: Head) -> str:
 
 
 def print_aggregate(aggregate: Aggregate) -> str:
-    args = _terms(aggregate.args)
+    args = ", ".join(map(_aggregated, aggregate.args))
     if len(aggregate.args) > 1:
         args = f"({args})"
     limit = "" if aggregate.limit is None else f"{aggregate.limit}, "
     return f"{print_name(aggregate.function)}<{limit}{args}>"
+
+
+def _aggregated(term: Term) -> str:
+    """A text stands in quotes here: without them it would look like a variable that was misspelt."""
+    return _quoted(term.value) if isinstance(term, Constant) and isinstance(term.value, str) else print_term(term)
 
 
 def print_goal(goal: Goal) -> str:
