@@ -44,8 +44,9 @@ lint: $(VENV)/.test
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py --plots benchmarks
 
+# About eight minutes on an idle machine; with FULL=--full also 4,000 links.
 experiments: $(VENV)/.bench
-	$(BIN)/python benchmarks/regions.py
+	$(BIN)/python benchmarks/regions.py $(FULL)
 
 soak: $(VENV)/.test
 	$(BIN)/pytest -n auto -m "" --hypothesis-profile=soak

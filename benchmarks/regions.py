@@ -1,8 +1,8 @@
 """The experiments of 000, section 7, on Headwater's nodes: `make experiments`, or one figure with `--figures 8`.
 
 Every strategy runs the same plan over the same links; bytes are those of the messages as sent; seconds are CPU
-seconds of all nodes together, on one core. What is measured goes to regions.json, from which regions.md and the
-plots are made.
+seconds of all nodes together, on one core. What is measured goes to regions.json, point by point, from which regions.md
+and the plots are made: points that are not measured anew are those of an earlier run.
 """
 
 from __future__ import annotations
@@ -10,10 +10,15 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 import headwater as hw
 import regions_report
@@ -80,7 +85,7 @@ def provenance_bytes(made: Network, view: str, most: int = 500) -> float:
     if not chosen:
         return 0.0
     if made.algebra is not None:
-        return sum(len(made.algebra.encode([made.provenance(view, row)])) for row in chosen) / len(chosen)
+        return sum(len(made.algebra.encode(made.annotations(view, row))) for row in chosen) / len(chosen)
     owners = [node.kept[view].held for node in made.nodes]  # type: ignore[attr-defined]
     kept = [witness for row in chosen for held in owners if (witness := held.get(row)) is not None]
     return sum(_witness_bytes([one]) for one in kept) / len(chosen)
@@ -88,7 +93,7 @@ def provenance_bytes(made: Network, view: str, most: int = 500) -> float:
 
 def _witness_bytes(witnesses: list[Any]) -> int:
     out = bytearray()
-    for rule, body in witnesses:
+    for rule, *body in witnesses:
         put_rows(out, [(rule, *row) for row in body])
     return len(out)
 
@@ -134,129 +139,171 @@ def shuffled_links(shape: TransitStub) -> list[tuple[str, str]]:
     return rows
 
 
+Results = Iterator[tuple[str, Result]]
+"""Results one by one, each with its figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Some points of a figure that are measured together. `line` tells which: once a line is stopped, it stays so."""
+
+    line: str
+    run: Callable[[], Results]
+    needs: float = 1.0  # how long it takes, roughly, against others: for the progress bar
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What to run: which strategies, and the CPU seconds after which a transaction is stopped."""
+    """What to run: which strategies, the CPU seconds after which a transaction is stopped, and how far to go."""
 
     ways: tuple[str, ...]
     seconds: float
-
-
-Results = Iterator[tuple[str, Result]]
-"""Results one by one, each with its figure."""
+    full: bool
 
 
 # Figures 7 to 10: inserts, then deletes one by one
 
 
 def stepwise(
-    asked: Asked, figures: tuple[str, str], text: str, base: dict[str, list[Any]], moving: str, rows: list[Any]
+    way: str,
+    seconds: float,
+    figures: tuple[str, str],
+    text: str,
+    base: dict[str, list[Any]],
+    moving: str,
+    rows: list[Any],
 ) -> Results:
     """Inserts in quarters; then 5 and 10 deletes, each by itself."""
     view = hw.compile(text).outputs[0]
     order = random.Random(1).sample(rows, len(rows))
+    made = network(text, way, seconds)
+    figure, x, at = figures[0], 0.0, 0
+    try:
+        done = [applied(made, insert=base)]
+        for x in (0.25, 0.5, 0.75, 1.0):
+            upto = round(x * len(rows))
+            done.append(applied(made, insert={moving: rows[at:upto]}))
+            at = upto
+            yield figure, row(way, x, done, made, view)
+        figure, done, at = figures[1], [], 0
+        for x in (5, 10):
+            done += [applied(made, delete={moving: [one]}) for one in order[at:x]]
+            at = x
+            yield figure, row(way, x, done, made, view)
+    except Stopped as problem:
+        yield figure, {"way": way, "x": x, "stopped": str(problem)}
+
+
+def figures_7_and_8(asked: Asked) -> Iterator[Job]:
+    rows = shuffled_links(TransitStub())
     for way in asked.ways:
-        made = network(text, way, asked.seconds)
-        figure, x, at = figures[0], 0.0, 0
-        try:
-            done = [applied(made, insert=base)]
-            for x in (0.25, 0.5, 0.75, 1.0):
-                upto = round(x * len(rows))
-                done.append(applied(made, insert={moving: rows[at:upto]}))
-                at = upto
-                yield figure, row(way, x, done, made, view)
-            figure, done, at = figures[1], [], 0
-            for x in (5, 10):
-                done += [applied(made, delete={moving: [one]}) for one in order[at:x]]
-                at = x
-                yield figure, row(way, x, done, made, view)
-        except Stopped as problem:
-            yield figure, {"way": way, "x": x, "stopped": str(problem)}
+        run = partial(stepwise, way, asked.seconds, ("7", "8"), REACHABLE, {}, "link", rows)
+        yield Job(way, run, 10.0)
 
 
-def figures_7_and_8(asked: Asked) -> Results:
-    yield from stepwise(asked, ("7", "8"), REACHABLE, {}, "link", shuffled_links(TransitStub()))
-
-
-def figures_9_and_10(asked: Asked) -> Results:
-    made = field(Grid())
-    base: dict[str, list[Any]] = {"sensor": made.sensors, "main": [(sensor, region) for region, sensor in made.main]}
-    yield from stepwise(asked, ("9", "10"), REGIONS, base, "triggered", made.triggered)
+def figures_9_and_10(asked: Asked) -> Iterator[Job]:
+    for figures, spacing in ((("9", "10"), 5), (("9 sparse", "10 sparse"), 10)):
+        made = field(Grid(spacing=spacing))
+        base: dict[str, list[Any]] = {
+            "sensor": made.sensors,
+            "main": [(sensor, region) for region, sensor in made.main],
+        }
+        for way in asked.ways:
+            run = partial(stepwise, way, asked.seconds, figures, REGIONS, base, "triggered", made.triggered)
+            yield Job(f"{way}, {spacing} m", run, 10.0 if spacing == 5 else 2.0)
 
 
 # Figures 11 and 12: more links
 
 
-def figures_11_and_12(asked: Asked) -> Results:
+SMALL = {36: TransitStub(1, 1, 1), 68: TransitStub(1, 1, 2)}
+"""For eager shipping on dense networks, which does not get as far as the paper's smallest."""
+
+
+def figures_11_and_12(asked: Asked) -> Iterator[Job]:
     for density in Density:
         for way in ("Absorption Eager", "Absorption Lazy", "Witness"):
-            for size in (100, 200, 400, 800) if way in asked.ways else ():
+            small = SMALL if (way, density) == ("Absorption Eager", Density.DENSE) else {}
+            shapes = {**small, **{size: with_about(size, density) for size in (100, 200, 400, 800)}}
+            for size, shape in shapes.items() if way in asked.ways else ():
                 name = f"{way}, {density.name.lower()}"
-                try:
-                    for figure, one in grown(way, with_about(size, density), asked.seconds):
-                        yield figure, {**one, "way": name, "x": size}
-                except Stopped as problem:
-                    yield "11", {"way": name, "x": size, "stopped": str(problem)}
-                    break
+                yield Job(name, partial(grown, ("11", "12"), way, name, size, shape, asked.seconds), size / 100)
 
 
-def grown(way: str, shape: TransitStub, seconds: float, share: float = 0.2) -> Results:
+def grown(
+    figures: tuple[str, str], way: str, name: str, size: int, shape: TransitStub, seconds: float, share: float = 0.2
+) -> Results:
     """All links at once; then a share of them fails at once."""
     rows = shuffled_links(shape)
     made = network(REACHABLE, way, seconds)
-    yield "11", row(way, len(rows), [applied(made, insert={"link": rows})], made, "reachable")
-    gone = rows[: round(share * len(rows))]
-    yield "12", row(way, len(rows), [applied(made, delete={"link": gone})], made, "reachable")
+    figure = figures[0]
+    try:
+        yield figure, row(name, size, [applied(made, insert={"link": rows})], made, "reachable")
+        figure = figures[1]
+        gone = rows[: round(share * len(rows))]
+        yield figure, row(name, size, [applied(made, delete={"link": gone})], made, "reachable")
+    except Stopped as problem:
+        yield figure, {"way": name, "x": size, "stopped": str(problem)}
 
 
-def large(asked: Asked) -> Results:
+def large(asked: Asked) -> Iterator[Job]:
     """Beyond the paper: 1,600 and 4,000 dense links; then one link in a hundred fails."""
     for way in ("Absorption Lazy", "Witness"):
-        for size in (1600, 4000) if way in asked.ways else ():
-            try:
-                for figure, one in grown(way, with_about(size), 100 * asked.seconds, share=0.01):
-                    yield "large inserts" if figure == "11" else "large deletes", {**one, "x": size}
-            except Stopped as problem:
-                yield "large inserts", {"way": way, "x": size, "stopped": str(problem)}
+        for size in ((1600, 4000) if asked.full else (1600,)) if way in asked.ways else ():
+            figures = ("large inserts", "large deletes")
+            run = partial(grown, figures, way, way, size, with_about(size), 50 * asked.seconds, share=0.01)
+            yield Job(way, run, 15.0 if size == 1600 else 90.0)
 
 
 # Figure 13: more nodes
 
 
-def figure_13(asked: Asked) -> Results:
-    rows = shuffled_links(TransitStub())
+def figure_13(asked: Asked) -> Iterator[Job]:
     for way in ("DRed", "Absorption Lazy", "Witness"):
         for nodes in (1, 4, 8, 12, 16, 24) if way in asked.ways else ():
-            made = network(REACHABLE, way, asked.seconds, nodes)
-            done = [applied(made, insert={"link": rows})]
-            done += [applied(made, delete={"link": [one]}) for one in rows[:3]]
-            one = row(way, nodes, done, made, "reachable")
-            yield "13", {**one, "megabytes": one["megabytes"] / nodes}
+            yield Job(way, partial(spread, way, nodes, asked.seconds), 4.0 if way == "DRed" else 1.0)
+
+
+def spread(way: str, nodes: int, seconds: float) -> Results:
+    rows = shuffled_links(TransitStub())
+    made = network(REACHABLE, way, seconds, nodes)
+    try:
+        done = [applied(made, insert={"link": rows})]
+        done += [applied(made, delete={"link": [one]}) for one in rows[:3]]
+    except Stopped as problem:
+        yield "13", {"way": way, "x": nodes, "stopped": str(problem)}
+        return
+    one = row(way, nodes, done, made, "reachable")
+    yield "13", {**one, "megabytes": one["megabytes"] / nodes}
 
 
 # Figure 14: aggregate selections
 
 
-def figure_14(asked: Asked) -> Results:
+def figure_14(asked: Asked) -> Iterator[Job]:
     for density in Density:
-        rows = links(TransitStub(density=density))
         for name, text, disabled in (
             ("none", PATHS, ("aggregate_selection",)),
             ("single", PATHS + "query minCost(X, Y, C).\n", ()),
             ("multi", PATHS + "query minCost(X, Y, C).\n" + HOPS, ()),
         ):
             way = f"{name}, {density.name.lower()}"
-            made = network(text, "Absorption Lazy", asked.seconds, disabled=disabled)
-            try:
-                done = [applied(made, insert={"link": rows})]
-                yield "14", row(way, "inserts", done, made, "minCost")
-                done = [applied(made, delete={"link": [one]}) for one in rows[:20:4]]
-                yield "14", row(way, "5 deletes", done, made, "minCost")
-            except Stopped as problem:
-                yield "14", {"way": way, "x": "inserts", "stopped": str(problem)}
+            yield Job(way, partial(selecting, way, text, disabled, density, asked.seconds), 3.0)
 
 
-PARTS = {
+def selecting(way: str, text: str, disabled: Sequence[str], density: Density, seconds: float) -> Results:
+    rows = links(TransitStub(density=density))
+    made = network(text, "Absorption Lazy", seconds, disabled=disabled)
+    try:
+        done = [applied(made, insert={"link": rows})]
+        yield "14", row(way, "inserts", done, made, "minCost")
+        done = [applied(made, delete={"link": [one]}) for one in rows[:20:4]]
+        yield "14", row(way, "5 deletes", done, made, "minCost")
+    except Stopped as problem:
+        yield "14", {"way": way, "x": "inserts", "stopped": str(problem)}
+
+
+PARTS: dict[str, Callable[[Asked], Iterator[Job]]] = {
     "7": figures_7_and_8,
     "9": figures_9_and_10,
     "11": figures_11_and_12,
@@ -269,26 +316,58 @@ SAME = {"8": "7", "10": "9", "12": "11"}
 
 def keep(measured: dict[str, list[Result]], figure: str, one: Result) -> None:
     """Put a result in the place of an older one."""
-    kept = [old for old in measured.get(figure, []) if (old["way"], old["x"]) != (one["way"], one["x"])]
-    measured[figure] = [*kept, one]
+    here = measured.setdefault(figure, [])
+    for at, old in enumerate(here):
+        if (old["way"], old["x"]) == (one["way"], one["x"]):
+            here[at] = one
+            return
+    here.append(one)
+
+
+def work(jobs: list[tuple[str, Job]], minutes: float, measured: dict[str, list[Result]], store: Path) -> None:
+    """Do the jobs, keeping every point as soon as it is measured; what the time does not allow is left as it was."""
+    end = time.monotonic() + 60 * minutes
+    stopped: set[tuple[str, str]] = set()
+    columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("", total=sum(job.needs for _, job in jobs))
+        for part, job in jobs:
+            progress.update(task, description=f"figure {part}, {job.line}")
+            if time.monotonic() > end:
+                progress.console.print(f"figure {part}, {job.line}: left out, the {minutes:g} minutes are over")
+            elif (part, job.line) not in stopped:
+                for figure, one in job.run():
+                    keep(measured, figure, one)
+                    store.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+                    told = one.get("stopped") or f"{one['megabytes']:.3f} MB, {one['seconds']:.2f} s"
+                    progress.console.print(f"figure {figure}, {one['way']}, {one['x']}: {told}")
+                    if "stopped" in one:
+                        stopped.add((part, job.line))
+            progress.advance(task, job.needs)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--figures", default=",".join(PARTS), help="which: 7 to 14, large (default: all)")
     parser.add_argument("--ways", default=",".join(WAYS), help="which strategies (default: all)")
-    parser.add_argument("--budget", type=float, default=5.0, help="CPU seconds after which a transaction is stopped")
+    parser.add_argument("--budget", type=float, default=10.0, help="CPU seconds after which a transaction is stopped")
+    parser.add_argument("--minutes", type=float, default=15.0, help="after which no more points are begun")
+    parser.add_argument("--full", action="store_true", help="with 4,000 links, which take minutes and 3 GB")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent, help="the folder for regions.*")
     options = parser.parse_args()
+    parts = list(dict.fromkeys(SAME.get(one, one) for one in options.figures.split(",")))
+    ways = tuple(options.ways.split(","))
+    for given, known in ((parts, PARTS), (ways, WAYS)):
+        for one in given:
+            if one not in known:
+                parser.error(f"there is no {one!r}; there are {', '.join(known)}")
     store = options.output / "regions.json"
-    measured: dict[str, list[Result]] = json.loads(store.read_text()) if store.exists() else {}
-    asked = Asked(tuple(options.ways.split(",")), options.budget)
-    for part in dict.fromkeys(SAME.get(one, one) for one in options.figures.split(",")):
-        for figure, one in PARTS[part](asked):
-            keep(measured, figure, one)
-            store.write_text(json.dumps(measured, indent=1) + "\n")
-            told = one.get("stopped") or f"{one['megabytes']:.3f} MB, {one['seconds']:.2f} s"
-            print(f"figure {figure}, {one['way']}, {one['x']}: {told}", flush=True)
+    measured: dict[str, list[Result]] = json.loads(store.read_text(encoding="utf-8")) if store.exists() else {}
+    asked = Asked(ways, options.budget, options.full)
+    try:
+        work([(part, job) for part in parts for job in PARTS[part](asked)], options.minutes, measured, store)
+    except KeyboardInterrupt:
+        print("interrupted; what was measured is kept")
     regions_report.write(measured, options.output)
 
 

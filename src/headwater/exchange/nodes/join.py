@@ -57,7 +57,7 @@ Step: TypeAlias = Callable[[list[Binding], Looks], list[Binding]]
 class Route:
     """A strand of the plan over the tables of one node."""
 
-    __slots__ = ("_head", "_order", "_start", "_steps", "_strand", "rule", "table")
+    __slots__ = ("_head", "_places", "_start", "_steps", "_strand", "rule", "table")
 
     def __init__(
         self, strand: Strand, rule: FlatRule, types: tuple[Type, ...], tables: Tables, name: Callable[[str], str],
@@ -69,16 +69,16 @@ class Route:
         slots: dict[str, int] = {}
         self._start = _matcher(strand.start, slots)
         self._steps: list[Step] = []
-        self._order = [] if strand.atom is None else [strand.atom]
+        order = [] if strand.atom is None else [strand.atom]
         for step in strand.steps:
             match step:
                 case Join(pattern=pattern, atom=atom):
                     self._steps.append(_join(pattern, tables[name(pattern.table)], slots))
-                    self._order.append(atom)
+                    order.append(atom)
                 case Absent(pattern=pattern):
                     table = name(pattern.table)
                     self._steps.append(_absent(pattern, table, tables[table], slots, absences))
-                    self._order.append(-1)
+                    order.append(-1)
                 case Let(variable=variable, type=kind, term=term):
                     self._steps.append(_let(fitted(value_of(term, slots), kind)))
                     slots[variable] = len(slots)
@@ -88,6 +88,7 @@ class Route:
                     self._steps.append(_owned(_source(source, slots), owns, mine=mine))
                 case other:
                     assert_never(other)
+        self._places = [order.index(atom) for atom in range(len(rule.atoms))]
         self._head = _builder(rule.head, types, rule.types, slots)
 
     def follow(self, row: Row, value: Any, looks: Looks = Looks.NOW) -> list[tuple[Row, tuple[Part, ...]]]:
@@ -110,11 +111,7 @@ class Route:
 
     def body(self, parts: tuple[Part, ...]) -> tuple[Row, ...]:
         """The rows of the rule's atoms in the order of its text: what tells one derivation from another."""
-        found: list[Row] = [()] * len(self.rule.atoms)
-        for at, (row, _) in zip(self._order, parts, strict=True):
-            if at >= 0:
-                found[at] = row
-        return tuple(found)
+        return tuple([parts[at][0] for at in self._places])
 
 
 def picker(columns: tuple[int, ...]) -> Callable[[Row], Row]:

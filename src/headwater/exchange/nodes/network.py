@@ -21,7 +21,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from headwater.core.errors import GuardError, StateError, UnknownRelation
@@ -39,7 +39,7 @@ from headwater.exchange.nodes.table import Change
 from headwater.exchange.nodes.terms import Row
 from headwater.exchange.nodes.two_phase import TwoPhase
 from headwater.language.tree import Query, Variable, Wildcard
-from headwater.pipeline import CompiledProgram
+from headwater.pipeline import CompiledProgram, uncollected
 from headwater.plan.model import literal
 
 STRATEGIES = ("dred", "relative", "absorption", "witness")
@@ -112,7 +112,8 @@ class Network:
     def apply(self, insert: Rows | None = None, delete: Rows | None = None, *, now: float | None = None) -> Outcome:
         """One transaction over base rows; `now` is its time, for windows."""
         changes = self._scan.apply(insert or {}, delete or {}, self._scan.now if now is None else now)
-        return self._transact(changes, first=False)
+        with uncollected():  # rows and provenance hold no cycles either
+            return self._transact(changes, first=False)
 
     def advance(self, now: float) -> Outcome:
         """Let time pass: base rows whose window has ended go."""
@@ -127,13 +128,14 @@ class Network:
         return {row for row in found if not own or any(_asks(query, row) for query in own)}
 
     def provenance(self, relation: str, row: Row) -> Any:
-        """The annotation of a row of a view, at its owner; None if there is none."""
-        for node in self.nodes:
-            if isinstance(node, Annotated):
-                found = node.fixpoints[relation].store.all(row)
-                if found is not None:
-                    return found
-        return None
+        """All that is known of a row of a view at its owner, as one annotation; None if there is none."""
+        kept = self.annotations(relation, row)
+        return reduce(self.algebra.either, kept) if self.algebra is not None and kept else None
+
+    def annotations(self, relation: str, row: Row) -> list[Any]:
+        """What is stored of a row of a view: one annotation, or with lazy shipping several."""
+        annotated = (node for node in self.nodes if isinstance(node, Annotated))
+        return [one for node in annotated for one in node.fixpoints[relation].store.kept(row)]
 
     def _transact(self, changes: list[dict[str, Change]], *, first: bool) -> Outcome:
         if self._broken:

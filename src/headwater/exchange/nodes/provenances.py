@@ -65,12 +65,10 @@ class Provenances(Generic[Annotation]):
                 self.table.put(row, new)
         return gone
 
-    def all(self, row: Row) -> Annotation | None:
-        """All that is known of a row."""
-        found = self.table.rows.get(row)
-        for one in self._aside.get(row, ()):
-            found = one if found is None else self.algebra.either(found, one)
-        return found
+    def kept(self, row: Row) -> list[Annotation]:
+        """What is stored of a row: the annotation that the joins see, and those laid aside."""
+        held = self.table.rows.get(row)
+        return [] if held is None else [held, *self._aside.get(row, ())]
 
     def stored(self) -> list[tuple[Row, Annotation]]:
         return [*self.table.rows.items(), *((row, one) for row, many in self._aside.items() for one in many)]

@@ -26,8 +26,8 @@ from headwater.exchange.nodes.table import Change, HashTable
 from headwater.exchange.nodes.terms import Row
 from headwater.plan.model import Pick
 
-Witness: TypeAlias = tuple[int, tuple[Row, ...]] | None
-"""The rule and the rows of one derivation; None where none is kept."""
+Witness: TypeAlias = tuple[Any, ...] | None
+"""The number of the rule, then the rows of one derivation; None where none is kept."""
 
 
 class Kept:
@@ -142,7 +142,7 @@ class TwoPhase(Node):
         """Mark what was derived from a row that goes, or that a row which comes forbids."""
         kept = self.kept[route.rule.table]
         for head, parts in route.follow(row, None, Looks.BACK):
-            if not self._witnesses or kept.held.get(head) == (route.rule.id, route.body(parts)):
+            if not self._witnesses or kept.held.get(head) == (route.rule.id, *route.body(parts)):
                 self._mark(route.rule.table, head)
 
     def _mark(self, table: str, row: Row) -> None:
@@ -185,11 +185,14 @@ class TwoPhase(Node):
             yield route, route.rule.pulls[0].columns
 
     def _follow(self, route: Route, row: Row) -> None:
+        kept = self.kept[route.rule.table]
+        held, marked = kept.held, kept.marked
         for head, parts in route.follow(row, None):
-            self._come(route, head, parts)
+            if head not in held or head in marked:
+                self._come(route, head, parts)
 
     def _come(self, route: Route, head: Row, parts: tuple[Part, ...]) -> None:
-        witness = (route.rule.id, route.body(parts)) if self._witnesses else None
+        witness = (route.rule.id, *route.body(parts)) if self._witnesses else None
         self._add(route.rule.table, head, witness)
 
     def _add(self, table: str, row: Row, witness: Witness) -> None:
