@@ -56,7 +56,7 @@ NOTES = {
     "again, and delete-and-rederive has less to waste: the order is the paper's, the distances are smaller. Of the "
     "rows that lazy shipping sends, two in three replace a derivation that their receiver could have done without.",
     "11": "Lazy ends 800 dense links in seconds on one core. Eager explodes on dense networks from the size on at "
-    "which it was stopped: their stubs are nearly complete graphs. Sparse networks are nearly trees, and there it ends.",
+    "which it was stopped: their stubs are nearly complete graphs. Sparse ones are nearly trees, and there it ends.",
     "12": "In a sparse network a failing link mostly cuts rows off, so provenance has nothing to send but the news.",
     "14": "Two aggregates cost a little more than one, not half: a row is dropped only if it is best for neither. "
     "Without a selection the query never ends, as it builds ever longer paths.",

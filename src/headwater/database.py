@@ -23,7 +23,8 @@ import numpy as np
 import pyarrow as pa
 
 from headwater import pipeline
-from headwater.core.errors import BudgetSpent, DataError, ProgramError, StateError, UnknownRelation
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.errors import BudgetSpent, CheckProblem, DataError, ProgramError, StateError, UnknownRelation
 from headwater.core.interruption import held_back
 from headwater.core.types import Type
 from headwater.engine.answers import arrow_table, asked, seen_change
@@ -36,7 +37,7 @@ from headwater.engine.intake import Header, Intake, Rejected, encode_rows, guess
 from headwater.engine.moments import moment_of
 from headwater.engine.ordering import ordered
 from headwater.engine.selection import find_identity
-from headwater.engine.shard import Change, Shard
+from headwater.engine.shard import Change, Follow, Shard
 from headwater.engine.snapshot import Snapshot, pack
 from headwater.engine.states import BASE, GONE
 from headwater.engine.values import SYMBOLIC, Codes, Symbols, decode, encode, encode_all, find_code
@@ -44,7 +45,7 @@ from headwater.language.tree import Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
 from headwater.plan.model import Plan, Table
-from headwater.program.clock import clock_type
+from headwater.program.clock import clock_type, lifetime
 from headwater.program.model import Program
 from headwater.program.nearest import nearest
 from headwater.program.types import infer, with_types
@@ -141,7 +142,11 @@ class Database:
         self._nodes, self._order = Room(nodes).nodes, Variables(order).order
         with held_back():
             self._shard.start()
-            self._absorbed = Absorbed(self._shard, nodes, order) if provenance == "absorption" else None
+            self._absorbed = (
+                Absorbed(self._shard, self._endless(self._shard, self._known), nodes, order)
+                if provenance == "absorption"
+                else None
+            )
 
     # Changing
 
@@ -176,7 +181,7 @@ class Database:
                 raise DataError(_rejection(rejected, hint))
             number_copies(shard.stores, codes_in, codes_out)
             late = self._set_late_aside(codes_in, shard)
-            follow = None if self._absorbed is None else partial(self._absorbed.follow, shard)
+            follow = self._follow(shard, known)
             changes = shard.apply(codes_in, codes_out, lambda: interruption.noted or cancelled(), follow=follow)
             if self._absorbed is not None:
                 self._absorbed.keep(shard)
@@ -199,7 +204,11 @@ class Database:
         if before is not None and now < before:
             raise DataError(f"error[HW803]: time does not go back: it is {self.now} already, not {time}")
         with held_back() as interruption:
-            return self._changes(self._shard.apply({}, {}, lambda: interruption.noted, now), ())
+            follow = self._follow(self._shard, self._known)
+            changes = self._shard.apply({}, {}, lambda: interruption.noted, now, follow)
+            if self._absorbed is not None:
+                self._absorbed.keep(self._shard)
+            return self._changes(changes, ())
 
     @property
     def now(self) -> Any:
@@ -325,7 +334,30 @@ class Database:
 
     @property
     def _questions(self) -> Questions:
-        return Questions(self._shard, self._absorbed, self._nodes, self._order)
+        plan = partial(self._endless, self._shard, self._known)
+        return Questions(self._shard, plan, self._absorbed, self._nodes, self._order)
+
+    def _follow(self, shard: Shard, known: Known) -> Follow | None:
+        """What keeps absorption provenance in step with a transaction of the engine."""
+        if self._absorbed is None:
+            return None
+        plan = shard.plan if shard is self._shard else self._endless(shard, known)
+        return partial(self._absorbed.follow, shard, plan)
+
+    def _endless(self, shard: Shard, known: Known) -> Plan:
+        """The plan of an engine without leases, for provenance."""
+        if self._clock is None:
+            return shard.plan
+        program = self.program.endless
+        stated = {rule.head.relation for rule in program.rules if not rule.body}
+        for one in self._model.relations:
+            if lifetime(one) is not None and one.name in stated:
+                message = f"provenance cannot follow facts of the program that live by the clock, as in `{one.name}`"
+                hint = "insert these facts instead of stating them; `why`, `without` and `valid_until` can be asked"
+                raise CheckProblem((Diagnostic("HW902", message, one.span, hint=hint),))
+        arity = {one.name: one.arity for one in program.relations}
+        types = infer(program, {name: kinds[: arity[name]] for name, kinds in known.items()})
+        return build(with_types(program, types), types)
 
     def _present(self, relation: str, row: tuple[Any, ...]) -> tuple[tuple[Any, ...], Codes]:
         """A row that a user asks about, as a tuple and as codes; it must be there."""
@@ -385,7 +417,8 @@ class Database:
         self._shard = self._new_shard(self._known)
         snapshot.fill(self._shard)
         if self._absorbed is not None:
-            self._absorbed = Absorbed(self._shard, self._nodes, self._order, about["worlds"])
+            plan = self._endless(self._shard, self._known)
+            self._absorbed = Absorbed(self._shard, plan, self._nodes, self._order, about["worlds"])
         return self
 
     # Inside
@@ -478,7 +511,7 @@ class Database:
         shard.guard = self._guard
         if self._absorbed is not None:
             try:
-                self._absorbed = Absorbed(shard, self._nodes, self._order)
+                self._absorbed = Absorbed(shard, self._endless(shard, self._known), self._nodes, self._order)
             except BudgetSpent:  # in another order the same functions may need more room: then nothing is forgotten
                 return
         self._symbols, self._shard = fresh, shard

@@ -23,7 +23,7 @@ from headwater.program.model import Program
 from headwater.program.text import print_program
 from headwater.program.types import infer
 from headwater.rewrite.kept_times import kept_times
-from headwater.rewrite.leases import leases
+from headwater.rewrite.leases import endless, leases
 from headwater.rewrite.progressive import progressive
 from headwater.rewrite.rules import rewrite
 
@@ -56,6 +56,11 @@ class CompiledProgram:
         """The same without leases, for whoever rewrites it further: `leases` comes last."""
         program = _with_times(self.checked, self.disabled)
         return replace(program, relations=program.relations + self._unread(program).relations)
+
+    @property
+    def endless(self) -> Program:
+        """The same for whoever takes rows away himself when their time is over: no row ends, and no stream is one."""
+        return endless(self.unleased)
 
     def _unread(self, program: Program) -> Program:
         """The base relations that no rule reads any more."""

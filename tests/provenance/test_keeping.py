@@ -144,14 +144,45 @@ def test_program_facts_are_certain() -> None:
         assert db.probability("reachable", ("a", "c"), 0.5) == 0.5
 
 
-def test_rows_that_end_by_themselves_have_none() -> None:
-    text = "stream ride(ts: int, a: string, b: string) ttl 5. to(A, B) :- ride(_, A, B)."
-    with pytest.raises(hw.CheckProblem, match="HW902"):
+_RIDES = (
+    "stream ride(ts: int, a: string, b: string) ttl 5. to(A, B) :- ride(_, A, B). to(A, C) :- ride(_, A, B), to(B, C)."
+)
+
+
+@pytest.mark.parametrize("mode", ["absorption", "witness"])
+def test_provenance_speaks_of_the_rows_alive_now(mode: str, tmp_path: Path) -> None:
+    db = hw.Database(hw.compile(_RIDES), provenance=mode)
+    db.apply(insert={"ride": [(1, "a", "b"), (2, "b", "c"), (4, "a", "c")]})
+    assert len(db.witnesses("to", ("a", "c"))) == 2
+    db.apply(insert={"ride": [(5, "a", "b")]})  # renewed: the same fact, with another time
+    assert {len(one) for one in db.witnesses("to", ("a", "c"))} == {1, 2}
+    assert db.critical("to", ("a", "b")).facts == [("ride", (5, "a", "b"))]
+    assert db.probability("to", ("a", "b"), {"ride": {(5, "a", "b"): 0.25}}) == 0.25
+    db.advance(7)
+    assert db.witnesses("to", ("a", "c")) == [[("ride", (4, "a", "c"))]]
+    assert {one.fact[1]: one.rows for one in db.blast_radius("ride")} == {(5, "a", "b"): 1, (4, "a", "c"): 1}
+    db.save(tmp_path / "rides")
+    again = hw.Database.open(tmp_path / "rides")
+    assert again.witnesses("to", ("a", "c")) == db.witnesses("to", ("a", "c"))
+    again.advance(100)
+    assert again.rows("to") == set()
+
+
+@pytest.mark.parametrize("mode", ["absorption", "witness"])
+def test_a_row_that_would_only_end_sooner_does_not_depend_on_a_fact(mode: str) -> None:
+    db = hw.Database(hw.compile(_RIDES), provenance=mode)
+    db.apply(insert={"ride": [(1, "a", "b"), (2, "b", "c"), (4, "a", "c")]})
+    assert {one.fact[1]: one.rows for one in db.blast_radius("ride")}[4, "a", "c"] == 0
+    assert not db.without({"ride": [(4, "a", "c")]})["to"]
+
+
+def test_facts_of_the_program_that_live_by_the_clock_are_refused() -> None:
+    text = 'stream ride(ts: int, a: string) ttl 5. ride(1, "a"). to(A) :- ride(_, A).'
+    with pytest.raises(hw.CheckProblem, match="HW902") as caught:
         hw.Database(hw.compile(text), provenance="absorption")
-    db = hw.Database(hw.compile(text))
-    db.apply(insert={"ride": [(1, "a", "b")]})
+    assert "insert these facts" in str(caught.value)
     with pytest.raises(hw.CheckProblem, match="HW902"):
-        db.critical("to", ("a", "b"))
+        hw.Database(hw.compile(text)).critical("to", ("a",))
 
 
 def test_rows_that_are_not_there() -> None:
@@ -189,3 +220,15 @@ def test_names_in_the_order_of_arrival_are_learnt_as_types_are() -> None:
     db.apply(insert={"link": [("x", "y")]})
     db.apply(insert={"link": [("y", "z")]})
     assert json.dumps(db.witnesses("reachable", ("x", "z"))) == '[[["link", ["x", "y"]], ["link", ["y", "z"]]]]'
+
+
+def test_of_equally_good_rows_the_earliest_is_told_of() -> None:
+    text = """stream s(t: int, x: string). stream e(t: int, x: string, y: string, c: float) ttl 4.
+        d(T, X, mmin<C>) :- s(T, X), C = 0.0.
+        d(T, Y, mmin<C>) :- d(T0, X, A), e(T1, X, Y, B), C = A + B, T = largest(T0, T1)."""
+    for mode in ("absorption", "witness"):
+        db = hw.Database(hw.compile(text), provenance=mode)
+        db.apply(insert={"s": [(10, "b"), (17, "a")], "e": [(18, "b", "a", 0.0)]})
+        change = db.without({"s": [(17, "a")]})["d"]
+        assert change.deleted.to_pylist() == [{"t": 17, "x": "a", "c": 0.0}]
+        assert change.inserted.to_pylist() == [{"t": 18, "x": "a", "c": 0.0}]

@@ -74,10 +74,3 @@ def test_without_names_no_option_that_it_does_not_have(provenance: str) -> None:
 def test_all_cuts_can_be_had(provenance: str) -> None:
     db = opened(_CLOSURE, provenance, link=[("a", "b"), ("b", "c")])
     assert len(db.critical("reachable", ("a", "c")).cuts(limit=None)) == 2
-
-
-def test_a_question_over_streams_names_those_that_can_be_asked() -> None:
-    db = opened("stream seen(ts: int, x: string) ttl 3. p(X) :- seen(_, X).", "witness", seen=[(1, "a")])
-    with pytest.raises(hw.ProgramError, match="HW902") as caught:
-        db.critical("p", ("a",))
-    assert "ask `why`, `without` (whatif), `blast_radius` and `valid_until`" in str(caught.value)

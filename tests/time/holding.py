@@ -81,9 +81,9 @@ def _listed(case: TimedCase) -> str:
 class Timed:
     """Headwater over a timed case."""
 
-    def __init__(self, case: TimedCase) -> None:
+    def __init__(self, case: TimedCase, provenance: str = "witness", nodes: int = 100_000) -> None:
         self.case = case
-        self.db = hw.Database(hw.compile(timed_text(case)))
+        self.db = hw.Database(hw.compile(timed_text(case)), provenance=provenance, nodes=nodes)
 
     def apply(self, step: Step) -> dict[str, tuple[set[Row], set[Row]]]:
         """One step; an advance that comes with rows is a transaction of its own, before them."""

@@ -146,9 +146,9 @@ def test_oracle_proofs_over_time(seed: int) -> None:
     hold(lambda other: _proofs(other, seed), timed_case(seed))
 
 
-def _what_if(case: TimedCase, seed: int) -> None:
+def check_what_if(case: TimedCase, seed: int, provenance: str = "witness") -> None:
     """`without` foretells what deleting rows would do, and does nothing."""
-    engine, clock, dice = Timed(case), Clock(case), Dice(seed)
+    engine, clock, dice = Timed(case, provenance, nodes=3_000), Clock(case), Dice(seed)
     for step in case.script:
         clock.apply(step)
         engine.apply(step)
@@ -172,4 +172,4 @@ def _what_if(case: TimedCase, seed: int) -> None:
 def test_oracle_what_if_over_time(seed: int) -> None:
     case = timed_case(seed)
     if case.window is None or case.window[1] is None:
-        hold(lambda other: _what_if(other, seed), case)
+        hold(lambda other: check_what_if(other, seed), case)

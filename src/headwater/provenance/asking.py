@@ -14,25 +14,30 @@ import numpy as np
 
 from headwater.core.errors import BudgetSpent
 from headwater.engine.index import Matrix
-from headwater.engine.shard import Shard
+from headwater.engine.shard import Change, Shard
 from headwater.engine.states import BASE, GONE
 from headwater.engine.values import Codes
+from headwater.plan.model import Plan
 from headwater.provenance import absorption
-from headwater.provenance.absorbed import Absorbed
+from headwater.provenance.absorbed import Absorbed, Translated
 from headwater.provenance.absorption import Function
 from headwater.provenance.cone import Cone, Node, only_adds
 from headwater.provenance.questions import Bounds, Impact, RowProvenance, ranked
 from headwater.provenance.reader import Reader
 from headwater.provenance.room import Room
 from headwater.provenance.variables import MOST_VARIABLES, Fact, Order
-from headwater.provenance.worlds import Worlds, needed_tables, refuse_time, values_of
+from headwater.provenance.worlds import Worlds, needed_tables, values_of
 
 
 class Questions:
     """The questions about rows of one engine as it stands; `absorbed`: its worlds, if they are kept."""
 
-    def __init__(self, shard: Shard, absorbed: Absorbed | None, nodes: int, order: Order) -> None:
+    def __init__(
+        self, shard: Shard, plan: Callable[[], Plan], absorbed: Absorbed | None, nodes: int, order: Order
+    ) -> None:
+        """`plan` gives the engine's plan without leases, for provenance that is built on demand."""
         self._shard = shard
+        self._plan = plan
         self._absorbed = absorbed
         self._nodes = nodes
         self._order = order
@@ -40,9 +45,8 @@ class Questions:
     def about(self, table: str, codes: Codes, check: Callable[[], None]) -> RowProvenance:
         """The provenance of one row; `BudgetSpent` where it needs more room."""
         if self._absorbed is not None:
-            worlds = self._absorbed.worlds
-            return RowProvenance(worlds.function(table, tuple(codes[0].tolist())), worlds.fact, self._nodes)
-        return _on_demand(self._shard, table, codes, self._nodes, self._order, check)
+            return RowProvenance(self._absorbed.function(table, codes), self._absorbed.worlds.fact, self._nodes)
+        return _on_demand(self._shard, self._plan(), table, codes, self._nodes, self._order, check)
 
     def probability(
         self, table: str, codes: Codes, chance: Callable[[Fact], Any], check: Callable[[], None]
@@ -67,22 +71,25 @@ class Questions:
             check()
             changes = self._shard.without({table: store.data[row : row + 1].astype(np.int64)})
             found[_fact(self._shard, (table, row))] = {
-                view: int(asked(changes[view].deleted).shape[0]) if view in changes else 0
-                for view, asked in views.items()
+                view: self._lost(view, asked, changes[view]) if view in changes else 0 for view, asked in views.items()
             }
         return ranked(found)
 
+    def _lost(self, view: str, asked: Callable[[Matrix], Matrix], change: Change) -> int:
+        """How many rows are gone; one that only ends sooner, or has another time, is not."""
+        identity = list(self._shard.stores[view].table.identity)
+        left = {tuple(row) for row in change.inserted[:, identity].tolist()}
+        return sum(tuple(row) not in left for row in asked(change.deleted)[:, identity].tolist())
+
 
 def _on_demand(
-    shard: Shard, table: str, codes: Codes, nodes: int, order: Order, check: Callable[[], None]
+    shard: Shard, plan: Plan, table: str, codes: Codes, nodes: int, order: Order, check: Callable[[], None]
 ) -> RowProvenance:
     """The provenance of one row of an engine; `BudgetSpent` where it needs more room."""
-    tables = needed_tables(shard.plan, table)
-    refuse_time(shard.plan, tables)
-    if not only_adds(shard.plan, tables):
-        worlds = Worlds(shard.plan, shard.symbols, Room(nodes), order, tables)
+    if plan is not shard.plan or not only_adds(plan, needed_tables(plan, table)):
+        worlds = Worlds(plan, shard.symbols, Room(nodes), order, needed_tables(plan, table))
         worlds.load(shard.stores, check)
-        return RowProvenance(worlds.function(table, tuple(codes[0].tolist())), worlds.fact, nodes)
+        return RowProvenance(Translated(worlds, shard).function(table, codes), worlds.fact, nodes)
     row = int(shard.stores[table].find(codes)[0])
     if row < 0 or shard.stores[table].stamp[row] <= GONE:
         return RowProvenance(absorption.never(), lambda number: ("", ()), nodes)

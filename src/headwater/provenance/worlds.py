@@ -20,8 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from headwater.core.diagnostics import Diagnostic
-from headwater.core.errors import BudgetSpent, CheckProblem
+from headwater.core.errors import BudgetSpent
 from headwater.core.types import Type
 from headwater.engine.columns import to_values
 from headwater.engine.journal import Journal
@@ -29,7 +28,7 @@ from headwater.engine.states import BASE, GONE
 from headwater.engine.store import Store
 from headwater.engine.strand import Context
 from headwater.engine.values import NULL, Codes, Symbols, code_of_float, null_code
-from headwater.plan.model import Aggregation, Contribution, Level, Plan, Table
+from headwater.plan.model import Aggregation, Best, Contribution, Level, Pick, Plan, Table
 from headwater.provenance import absorption
 from headwater.provenance.absorption import Function
 from headwater.provenance.grouped import Binding, aggregated, best_rows
@@ -59,8 +58,7 @@ class Worlds:
     def __init__(
         self, plan: Plan, symbols: Symbols, room: Room, order: Order = "arrival", tables: Collection[str] | None = None
     ) -> None:
-        """`tables`: those to be worked out, with all that they rest on; None: all."""
-        refuse_time(plan, tables)
+        """`plan`: one without leases. `tables`: those to be worked out, with all that they rest on; None: all."""
         self.plan = plan
         self.room = room
         self._symbols = symbols
@@ -118,7 +116,8 @@ class Worlds:
             if self._tables[name].base:
                 store = stores[name]
                 rows = store.alive()
-                inserts[name] = store.data[rows[store.rules[rows] == BASE]].astype(np.int64)
+                whole = store.data[rows[store.rules[rows] == BASE]].astype(np.int64)
+                inserts[name] = whole[:, : self.stores[name].width]  # leases stand last
         self._begin()
         for ways in self._facts:
             for some in ways.everything():
@@ -357,14 +356,21 @@ class Worlds:
                     self._collect(ways, some, offered[ways.rule.table])
             moved = False
             for name, found in offered.items():
-                if self._tables[name].picks:
-                    found = best_rows(self._tables[name], found, self._symbols, self.room)
+                for table in self._picking(name):
+                    found = best_rows(table, found, self._symbols, self.room)
                 moved |= self._assign(name, found)
             for name, plan in plans.items():
                 moved |= self._assign(name, self._aggregated(plan))
             if not moved or not level.recursive:
                 return
         raise BudgetSpent(f"error[HW903]: the worlds of `{level.tables[0]}` do not settle in {_ROUNDS:,} rounds")
+
+    def _picking(self, name: str) -> list[Table]:
+        """The picks that a table's rows go through, one after the other: of equally good rows the earliest is kept."""
+        table = self._tables[name]
+        if table.time is None or not table.picks:
+            return [table] if table.picks else []
+        return [table, replace(table, picks=(Pick(table.identity, table.time, Best.MIN),))]
 
     def _aggregated(self, plan: Aggregation) -> Found:
         bindings: dict[Row, list[Binding]] = {}
@@ -428,20 +434,6 @@ class Worlds:
         else:
             functions[number] = function
             self.room.hold(function)
-
-
-def refuse_time(plan: Plan, tables: Collection[str] | None = None) -> None:
-    """Worlds differ in the facts that are alive, not in how long these live."""
-    for table in plan.tables:
-        if (table.time is not None or table.lease is not None) and (tables is None or table.name in tables):
-            message = (
-                f"absorption provenance says nothing of rows that end by themselves, and `{table.name}` has a time"
-            )
-            hint = (
-                "ask `why`, `without` (whatif), `blast_radius` and `valid_until` of a database without "
-                "provenance='absorption'; or declare it as a `relation` without a ttl"
-            )
-            raise CheckProblem((Diagnostic("HW902", message, hint=hint),))
 
 
 def values_of(table: Table, codes: Sequence[int], symbols: Symbols) -> tuple[Any, ...]:

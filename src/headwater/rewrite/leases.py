@@ -30,6 +30,7 @@ from headwater.language.tree import (
     Constant,
     Goal,
     Head,
+    Kind,
     Negation,
     Query,
     Rule,
@@ -72,6 +73,28 @@ def leases(program: Program) -> Program:
         relations=tuple(relation for layout in layouts.values() for relation in _relations(layout)),
         rules=tuple(rules),
         queries=tuple(_query(query, layouts) for query in program.queries),
+    )
+
+
+def endless(program: Program) -> Program:
+    """The program over base rows that never end by themselves: whoever runs it takes away those whose time is over.
+
+    A stream becomes a relation with its time as an ordinary column, of which at most one version of a row is there at
+    any moment. What follows is what `leases` makes follow, without saying until when.
+    """
+    if all(lifetime(relation) is None for relation in program.relations):
+        return program
+    return replace(program, relations=tuple(map(_endless, program.relations)))
+
+
+def _endless(relation: Relation) -> Relation:
+    if relation.derived:
+        return relation if relation.time is None else replace(relation, keeps=Keeps.BEST)
+    location = relation.location
+    if location is None and relation.time is not None and relation.arity > 1:
+        location = 1  # a row does not live where its time says
+    return replace(
+        relation, kind=Kind.RELATION, ttl=None, lateness=None, window=None, time=None, key=None, location=location
     )
 
 

@@ -13,14 +13,17 @@ from typing import Any, TypeAlias
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import CheckProblem
 from headwater.core.types import Type
+from headwater.exchange.nodes.lives import Lives, lives
 from headwater.exchange.nodes.stages import Stages, stages
 from headwater.exchange.nodes.terms import Row
 from headwater.exchange.routing import hash_values, owners
-from headwater.language.tree import Query
+from headwater.language.tree import Aggregate, Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
 from headwater.plan.model import Literal, Plan, Ships, Table
 from headwater.plan.placement import obstacle
+from headwater.program.clock import clock_type, lifetime
+from headwater.program.model import Program
 from headwater.program.types import infer, with_types
 from headwater.rewrite.localise import location_of
 from headwater.rewrite.rules import NETWORK_RULES, rewrite
@@ -35,20 +38,30 @@ class Layout:
     tables: Mapping[str, Table]
     stages: Stages
     locations: Mapping[str, int | None]  # of base relations: the column that says where a row lives; None: on node 0
+    lives: Mapping[str, Lives]  # of base relations
+    clock: Type | None  # what their times are, if they have any
     facts: Mapping[str, frozenset[Row]]  # base rows that the program itself states
-    keys: Mapping[str, tuple[int, ...]]
     queries: tuple[Query, ...]
     outputs: tuple[str, ...]
 
 
 def layout(program: CompiledProgram, known: Known) -> Layout:
-    """Raises CheckProblem for a program that nodes cannot run together, and for base columns of unknown type."""
-    model = program.maintained
+    """Raises CheckProblem for a program that nodes cannot run together, and for base columns of unknown type.
+
+    Rows end at the scan; so the rules are those of the program without leases.
+    """
+    model = program.endless
+    stated = {rule.head.relation for rule in model.rules if not rule.body}
+    for one in program.checked.relations:
+        if lifetime(one) is not None and one.name in stated:
+            message = f"nodes cannot follow facts of the program that live by the clock, as in `{one.name}`"
+            raise CheckProblem((Diagnostic("HW911", message, one.span, hint="insert them instead of stating them"),))
     for relation, kinds in infer(model, known).columns.items():
         if not model.relation(relation).derived and None in kinds:
             message = f"the types of `{relation}` are not known, and nodes must agree on them before any row comes"
             hint = f"declare it: relation {relation}(column: type, ...)."
             raise CheckProblem((Diagnostic("HW912", message, model.relation(relation).span, hint=hint),))
+    _refuse_best_with_time(model)
     typed = with_types(model, infer(model, known))
     local = rewrite(typed, rules=NETWORK_RULES)
     problem = obstacle(local)
@@ -61,11 +74,24 @@ def layout(program: CompiledProgram, known: Known) -> Layout:
         tables={table.name: table for table in plan.tables},
         stages=stages(plan),
         locations={one.name: location_of(one) for one in local.relations if not one.derived},
+        lives={one.name: lives(one) for one in program.checked.relations if not one.derived},
+        clock=clock_type(program.checked),
         facts=_facts(plan),
-        keys={one.name: one.key for one in model.relations if one.key is not None},
         queries=model.queries,
         outputs=program.outputs,
     )
+
+
+def _refuse_best_with_time(model: Program) -> None:
+    """Of equally good rows the earliest would have to be kept, which is a choice among choices."""
+    aggregated = {
+        rule.head.relation for rule in model.rules if any(isinstance(arg, Aggregate) for arg in rule.head.args)
+    }
+    for one in model.relations:
+        if one.derived and one.time is not None and (one.selections or one.name in aggregated):
+            message = f"nodes cannot keep the times of `{one.name}`, of which only the best rows are kept"
+            hint = f"ask for its rows without their time: query {one.name}(_, ...)."
+            raise CheckProblem((Diagnostic("HW911", message, one.span, hint=hint),))
 
 
 def _facts(plan: Plan) -> dict[str, frozenset[Row]]:

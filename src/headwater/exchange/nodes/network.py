@@ -40,7 +40,7 @@ from headwater.exchange.nodes.terms import Row
 from headwater.exchange.nodes.two_phase import TwoPhase
 from headwater.language.tree import Query, Variable, Wildcard
 from headwater.pipeline import CompiledProgram, uncollected
-from headwater.plan.model import literal
+from headwater.plan.model import Table, literal
 
 STRATEGIES = ("dred", "relative", "absorption", "witness")
 
@@ -109,15 +109,28 @@ class Network:
         """Since the network was made."""
         return self._count.traffic
 
-    def apply(self, insert: Rows | None = None, delete: Rows | None = None, *, now: float | None = None) -> Outcome:
-        """One transaction over base rows; `now` is its time, for windows."""
-        changes = self._scan.apply(insert or {}, delete or {}, self._scan.now if now is None else now)
+    def apply(self, insert: Rows | None = None, delete: Rows | None = None, *, now: Any = None) -> Outcome:
+        """One transaction over base rows; `now` is its time, for rows that live by the clock.
+
+        Rows of streams that are later than their stream allows are left out; `late` counts them.
+        """
+        changes = self._scan.apply(insert or {}, delete or {}, None if now is None else self._scan.moment(now))
         with uncollected():  # rows and provenance hold no cycles either
             return self._transact(changes, first=False)
 
-    def advance(self, now: float) -> Outcome:
+    def advance(self, now: Any) -> Outcome:
         """Let time pass: base rows whose window has ended go."""
         return self.apply(now=now)
+
+    @property
+    def now(self) -> float | None:
+        """What the clock shows; None: no time is known yet."""
+        return self._scan.now
+
+    @property
+    def late(self) -> Mapping[str, int]:
+        """How many rows came too late, by stream."""
+        return dict(self._scan.late)
 
     def rows(self, relation: str) -> set[Row]:
         """A view: those of its rows that the queries ask for, from all nodes."""
@@ -125,7 +138,8 @@ class Network:
             raise UnknownRelation(f"there is no relation `{relation}`")
         own = [query for query in self.layout.queries if query.atom.relation == relation]
         found = (row for node in self.nodes for row in node.visible(relation))
-        return {row for row in found if not own or any(_asks(query, row) for query in own)}
+        table = self.layout.tables[relation]
+        return {_seen(table, row) for row in found if not own or any(_asks(query, row) for query in own)}
 
     def provenance(self, relation: str, row: Row) -> Any:
         """All that is known of a row of a view at its owner, as one annotation; None if there is none."""
@@ -205,7 +219,8 @@ class Network:
         nets = [node.net(name) for node in self.nodes]
 
         def asked(rows: Iterable[Row]) -> list[Row]:
-            return [row for row in rows if not own or any(_asks(query, row) for query in own)]
+            table = self.layout.tables[name]
+            return [_seen(table, row) for row in rows if not own or any(_asks(query, row) for query in own)]
 
         return asked(row for net in nets for row in net.came), asked(row for net in nets for row in net.went)
 
@@ -225,6 +240,11 @@ def _maker(strategy: str, algebra: Algebra[Any] | None, shipping: Shipping, numb
     if algebra is None:
         return partial(TwoPhase, witnesses=strategy == "witness")
     return partial(Annotated, algebra=algebra, shipping=shipping, numbers=numbers)
+
+
+def _seen(table: Table, row: Row) -> Row:
+    """A row in the columns of the program: a time that is not kept is None."""
+    return row if table.shown is None else tuple(None if one.at is None else row[one.at] for one in table.written)
 
 
 def _asks(query: Query, row: Row) -> bool:
