@@ -81,7 +81,11 @@ def test_links_keep_the_order_of_each_pair_and_of_nothing_else() -> None:
 
 
 def test_messages_are_read_from_the_bytes_that_are_counted() -> None:
-    rows = [("a", 1, 2.5, True), ("ü", -(2**63), float("inf"), False), ((("x", 1), ()), 2**63 - 1, 0.0, True)]
+    rows: list[tuple[object, ...]] = [
+        ("a", 1, 2.5, None),
+        ("ü", -(2**63), float("inf"), False),
+        ((("x", 1), ()), 2**63 - 1, 0.0, True),
+    ]
     batches = [
         Batch(Says.COME, 3, rows, b"\x00abc"),
         Batch(Says.GO, 0, [(number,) for number in range(70_000)]),

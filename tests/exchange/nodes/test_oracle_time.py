@@ -66,10 +66,10 @@ def test_most_timed_programs_run_on_nodes() -> None:
 
 def test_time_does_not_go_back_and_must_be_known() -> None:
     network = Network(hw.compile("relation p(x: int) ttl 5. q(X) :- p(X)."), 2)
-    with pytest.raises(DataError, match="HW803.*no time is known"):
+    with pytest.raises(DataError, match=r"HW803.*no time is known"):
         network.apply(insert={"p": [(1,)]})
     network.apply(insert={"p": [(1,)]}, now=10)
-    with pytest.raises(DataError, match="HW803.*does not go back"):
+    with pytest.raises(DataError, match=r"HW803.*does not go back"):
         network.advance(9)
     for wrong in ("noon", [], True, 1.5):
         with pytest.raises(DataError, match="HW803"):

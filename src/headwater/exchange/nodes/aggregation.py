@@ -69,12 +69,16 @@ class Aggregator:
         contribution, row = member
         value = row[self.plan.contributions[contribution].values[at]]
         widens = measure.result is Type.FLOAT and self._kinds[contribution][at] is Type.INT
-        return float(value) if widens and measure.function != "avg" else value
+        return float(value) if widens and value is not None and measure.function != "avg" else value
 
     def _measure(self, measure: Measure, values: list[Any]) -> Any:
+        """Nulls are left out; what is made of nothing else is null."""
+        values = [value for value in values if value is not None]
         match measure.function:
             case "count":
                 return len(values)
+            case _ if not values:
+                return None
             case "min":
                 return min(values)
             case "max":

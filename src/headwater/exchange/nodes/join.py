@@ -21,7 +21,7 @@ from typing import Any, TypeAlias, assert_never
 from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
 from headwater.exchange.nodes.table import HashTable, key_of
-from headwater.exchange.nodes.terms import Getter, Row, TooLarge, fitted, holds, value_of
+from headwater.exchange.nodes.terms import NOTHING, Getter, Row, TooLarge, fitted, holds, value_of
 from headwater.plan.model import Absent, FlatRule, Join, Let, Literal, Owned, Pattern, Source, Strand, Test, Var
 
 Part: TypeAlias = tuple[Row, Any]
@@ -213,7 +213,7 @@ def _let(compute: Getter) -> Step:
         out = []
         for binding, parts in bindings:
             value = compute(binding)
-            if value is not None:
+            if value is not NOTHING:
                 out.append(((*binding, value), parts))
         return out
 

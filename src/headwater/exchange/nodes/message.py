@@ -97,6 +97,8 @@ def put_rows(out: bytearray, rows: Sequence[Row]) -> None:
 
 def put_value(out: bytearray, value: Any) -> None:
     match value:
+        case None:
+            out += b"n"
         case bool():
             out += b"t" if value else b"f"
         case int():
@@ -149,6 +151,8 @@ class Reader:
     def value(self) -> Any:
         kind = self.take(1)
         match kind:
+            case b"n":
+                return None
             case b"t" | b"f":
                 return kind == b"t"
             case b"i":

@@ -62,12 +62,14 @@ class _Groups:
         return row[self._value] in self._best[self.group(row)]
 
     def _before(self, one: Any, other: Any) -> bool:
+        if one is None or other is None:  # a null is worse than any value
+            return one is not None
         left, right = _sortable(one), _sortable(other)
         return bool(left > right if self._largest else left < right)
 
     def _trim(self, values: list[Any]) -> None:
-        values.sort(key=_sortable, reverse=self._largest)
-        del values[self._limit :]
+        known = sorted((one for one in values if one is not None), key=_sortable, reverse=self._largest)
+        values[:] = (known + [None] * (len(values) - len(known)))[: self._limit]
 
 
 def _sortable(value: Any) -> Any:

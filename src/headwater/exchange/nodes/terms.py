@@ -1,15 +1,15 @@
 """Terms and conditions of a rule over one binding at a time: compiled once, called per row.
 
-A binding is a tuple of values; a term becomes a function of it that gives a Python value, or None where the term
-has none. Arithmetic is the engine's: `/` gives a float, a division by zero has no value, and an int
-that no 64 bits hold raises `TooLarge`, which is an error where rows are derived and no derivation where they are
-only looked for.
+A binding is a tuple of values; a term becomes a function of it that gives a Python value (None is null), or NOTHING
+where the term has no value. What is made of a null is null, even if something else has no value. Arithmetic is the
+engine's: `/` gives a float, a division by zero has no value, and an int that no 64 bits hold raises `TooLarge`,
+which is an error where rows are derived and no derivation where they are only looked for.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, assert_never
 
 import pyarrow as pa
@@ -38,6 +38,10 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "%": operator.mod,
 }
 _INT64 = range(-(2**63), 2**63)
+
+
+NOTHING: Any = type("Nothing", (), {"__repr__": lambda _: "NOTHING"})()
+"""What a term is that has no value: the first of an empty list, a quotient by zero."""
 
 
 class TooLarge(Exception):
@@ -70,12 +74,18 @@ def holds(goal: Comparison | Condition, slots: Mapping[str, int]) -> Callable[[R
     """The condition as a function of a binding; one that cannot be told does not hold."""
     match goal:
         case Comparison(op=op, left=left, right=right):
-            return _comparison(_COMPARE[op], value_of(left, slots), value_of(right, slots))
+            return _comparison(
+                _COMPARE[op], value_of(left, slots), value_of(right, slots), ordered=op not in ("=", "!=")
+            )
         case Condition(call=call, negated=negated):
             answer = value_of(call, slots)
-            return lambda binding: (found := answer(binding)) is not None and bool(found) is not negated
+            return lambda binding: _told(answer(binding), negated=negated)
         case other:
             assert_never(other)
+
+
+def _told(answer: Any, *, negated: bool) -> bool:
+    return answer is not None and answer is not NOTHING and bool(answer) is not negated
 
 
 def fitted(getter: Getter, kind: Type) -> Getter:
@@ -99,8 +109,10 @@ def _arithmetic(op: str, left: Getter, right: Getter) -> Getter:
 
     def run(binding: Row) -> Any:
         one, other = left(binding), right(binding)
-        if not _is_number(one) or not _is_number(other) or (other == 0 and op in "/%"):
+        if one is None or other is None:
             return None
+        if not _is_number(one) or not _is_number(other) or (other == 0 and op in "/%"):
+            return NOTHING
         result = compute(one, other)
         if type(result) is int and result not in _INT64:
             raise TooLarge(f"{one} {op} {other} does not fit into 64 bits; use floats (write 1.0 for 1)")
@@ -117,7 +129,8 @@ def _list(items: list[Getter], tail: Getter | None) -> Getter:
     def run(binding: Row) -> Any:
         values = tuple(item(binding) for item in items)
         rest = () if tail is None else tail(binding)
-        return None if rest is None or None in values else (*values, *rest)
+        missing = _missing((*values, rest))
+        return (*values, *rest) if missing is _FOUND else missing
 
     return run
 
@@ -126,19 +139,36 @@ def _call(function: Function, args: list[Getter]) -> Getter:
     floats = [function.parameter(at) is Type.FLOAT for at in range(len(args))]
     wanted = [fitted(arg, Type.FLOAT) if float_ else arg for arg, float_ in zip(args, floats, strict=True)]
     body = _over_arrays(function) if function.scalar is None else function.scalar
+    sees_nulls = function.sees_nulls
 
     def run(binding: Row) -> Any:
         values = [arg(binding) for arg in wanted]
-        if None in values:
-            return None
+        missing = _missing(values)
+        if missing is NOTHING or (missing is None and not sees_nulls):
+            return missing
         try:
-            return body(*values)
+            answer = body(*values)
         except (TypeError, ValueError):
-            return None
+            return NOTHING
         except OverflowError as problem:
             raise TooLarge(f"{function.name}{tuple(values)!r} has no 64-bit value") from problem
+        return NOTHING if answer is None and not sees_nulls else answer
 
     return run
+
+
+_FOUND = object()
+
+
+def _missing(values: Sequence[Any]) -> Any:
+    """What a term of these values is if one of them is missing: null before NOTHING."""
+    found: Any = _FOUND
+    for value in values:
+        if value is None:
+            return None
+        if value is NOTHING:
+            found = NOTHING
+    return found
 
 
 def _over_arrays(function: Function) -> Callable[..., Any]:
@@ -152,10 +182,14 @@ def _over_arrays(function: Function) -> Callable[..., Any]:
     return run
 
 
-def _comparison(compare: Callable[[Any, Any], bool], left: Getter, right: Getter) -> Callable[[Row], bool]:
+def _comparison(
+    compare: Callable[[Any, Any], bool], left: Getter, right: Getter, *, ordered: bool
+) -> Callable[[Row], bool]:
+    """Null is a value like others, equal to itself; but no order holds for it."""
+
     def run(binding: Row) -> bool:
         one, other = left(binding), right(binding)
-        if one is None or other is None:
+        if one is NOTHING or other is NOTHING or (ordered and (one is None or other is None)):
             return False
         try:
             return bool(compare(one, other))
