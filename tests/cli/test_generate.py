@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from headwater.cli.main import app
@@ -57,3 +58,26 @@ def test_a_folder_that_is_a_file_is_told_apart(tmp_path: Path) -> None:
     assert made.exit_code == 2
     assert made.output.startswith("error: ")
     assert "is a file; --output takes a folder" in made.output
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["transit-stub", "--spacing", "5"], ["--spacing", "is for sensors", "transit-stub takes --links"]),
+        (["transit-stub", "--links", "100", "--triggered", "0.5"], ["--triggered", "is for sensors"]),
+        (["sensors", "--sparse"], ["--sparse", "is for transit-stub", "sensors takes --side"]),
+        (["sensors", "--links", "100"], ["--links", "is for transit-stub"]),
+        (["transit-stub", "--links", "100", "--stub-size", "3"], ["--stub-size", "is chosen by --links"]),
+    ],
+)
+def test_an_option_that_would_be_ignored_is_told(given: list[str], told: list[str], tmp_path: Path) -> None:
+    made = CliRunner().invoke(app, ["generate", *given, "-o", str(tmp_path / "net")], env={"COLUMNS": "200"})
+    assert made.exit_code == 2
+    assert not (tmp_path / "net").exists()
+    for word in told:
+        assert word in made.stderr
+
+
+def test_an_option_may_repeat_its_default(tmp_path: Path) -> None:
+    made = CliRunner().invoke(app, ["generate", "sensors", "--side", "100", "--radius", "20", "-o", str(tmp_path)])
+    assert made.exit_code == 0

@@ -9,6 +9,7 @@ import typer
 from headwater.cli import options
 
 
+@options.fed
 def critical(
     file: options.Program,
     asked: Annotated[
@@ -19,20 +20,13 @@ def critical(
             show_default=False,
         ),
     ],
-    inputs: options.Inputs = None,
-    changes: options.ChangeFiles = None,
-    queries: options.Queries = None,
+    feed: options.Feed,
     form: options.Form = options.TableOrJson.TABLE,
     rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Rows asked about, or facts, at most.")] = 10,
     sets: Annotated[
         int, typer.Option("--sets", min=1, metavar="N", help="Witnesses and cuts of a row to show, at most.")
     ] = 5,
     nodes: options.Nodes = None,
-    batch: options.Batch = None,
-    no_header: options.NoHeader = False,
-    strict: options.Strict = False,
-    guard: options.GuardOption = None,
-    quiet: options.Quiet = False,
 ) -> None:
     """Say which base facts a row cannot do without, one by one and together, and what is enough for it.
 
@@ -48,5 +42,5 @@ def critical(
     """
     from headwater.cli.wondering import Wondering
 
-    wondering = Wondering(file, inputs, changes, queries, batch, not no_header, strict, guard, quiet, nodes)
+    wondering = Wondering(file, feed, nodes)
     wondering.answer(lambda db: wondering.critical(db, asked, form, rows, sets))

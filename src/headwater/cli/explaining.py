@@ -8,61 +8,25 @@ from typing import Any
 
 import typer
 
-from headwater.cli.progress import ProgressLine
+from headwater.cli.options import Feed
 from headwater.cli.question import Question, matching, parse_question
 from headwater.cli.report import counted, show_error
-from headwater.cli.running import INTERRUPTED
-from headwater.cli.session import Session
+from headwater.cli.session import fed_database
 from headwater.cli.why import Format
-from headwater.core.errors import DataError, HeadwaterError, ProgramError
+from headwater.core.errors import DataError, ProgramError
 from headwater.database import Database
 from headwater.provenance.proof import Proof
 from headwater.provenance.reader import WhyNot
 
 
 class Explaining:
-    def __init__(self, form: Format, most: int, *, absent: bool, quiet: bool) -> None:
+    def __init__(self, form: Format, most: int, *, absent: bool) -> None:
         self._form = form
         self._most = most
         self._absent = absent
-        self._quiet = quiet
 
-    def run(
-        self,
-        file: str,
-        atom: str,
-        inputs: list[str] | None,
-        changes: list[str] | None,
-        queries: list[str] | None,
-        batch: int | None,
-        *,
-        header: bool,
-        strict: bool,
-        guard: int | None,
-    ) -> None:
-        with ProgressLine(quiet=self._quiet) as progress:
-            try:
-                session = Session(
-                    file,
-                    inputs,
-                    changes,
-                    queries,
-                    header=header,
-                    strict=strict,
-                    guard=guard,
-                    quiet=self._quiet,
-                    progress=progress,
-                )
-                session.load()
-                for _ in session.feed(batch):
-                    pass
-            except HeadwaterError as error:
-                raise typer.Exit(show_error(error)) from None
-            except KeyboardInterrupt:
-                typer.echo("interrupted", err=True)
-                raise typer.Exit(INTERRUPTED) from None
-        session.report_bad()
-        raise typer.Exit(self._answer(atom, session.database))
+    def run(self, file: str, atom: str, feed: Feed) -> None:
+        raise typer.Exit(self._answer(atom, fed_database(file, feed)))
 
     def _answer(self, atom: str, db: Database) -> int:
         try:

@@ -25,7 +25,15 @@ def _is_kind(kind: str) -> str:
     return kind
 
 
+_OPTIONS = {
+    "transit-stub": ("size", "sparse", "domains", "transit", "stubs", "stub_size"),
+    "sensors": ("side", "spacing", "regions", "triggered", "radius"),
+}
+_SHAPE = ("domains", "transit", "stubs", "stub_size")  # what --links chooses itself
+
+
 def generate(
+    context: typer.Context,
     kind: Annotated[
         str, typer.Argument(metavar="KIND", help=f"{' or '.join(KINDS)}.", show_default=False, callback=_is_kind)
     ],
@@ -61,6 +69,7 @@ def generate(
 
         headwater generate sensors --output field --triggered 0.3
     """
+    _refuse_others(context, kind)
     try:
         if kind == "transit-stub":
             density = Density.SPARSE if sparse else Density.DENSE
@@ -78,6 +87,24 @@ def generate(
     except FileError as problem:
         typer.echo(f"error: {problem}", err=True)
         raise typer.Exit(2) from None
+
+
+def _refuse_others(context: typer.Context, kind: str) -> None:
+    """An option that would be ignored is a mistake, and told."""
+    flags = {one.name: max(one.opts, key=len) for one in context.command.params}
+    given = [name for name in flags if _is_given(context, name)]
+    (other,) = (one for one in KINDS if one != kind)
+    for name in given:
+        if name in _OPTIONS[other]:
+            own = ", ".join(flags[one] for one in _OPTIONS[kind])
+            raise typer.BadParameter(f"is for {other}; {kind} takes {own}", param_hint=flags[name])
+        if "size" in given and name in _SHAPE:
+            raise typer.BadParameter("is chosen by --links; give one or the other", param_hint=flags[name])
+
+
+def _is_given(context: typer.Context, name: str | None) -> bool:
+    source = context.get_parameter_source(name or "")
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def _sensors(grid: Grid, radius: float) -> Made:

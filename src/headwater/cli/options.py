@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, TypeAlias
+from functools import wraps
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -79,3 +83,49 @@ Nodes: TypeAlias = Annotated[
 ]
 Form: TypeAlias = Annotated[TableOrJson, typer.Option("--format", help="How to print the answer.")]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """Which rows a program gets, and how they are read."""
+
+    inputs: list[str] | None
+    changes: list[str] | None
+    queries: list[str] | None
+    batch: int | None
+    header: bool
+    strict: bool
+    guard: int | None
+    quiet: bool
+
+
+def _feed(
+    inputs: Inputs = None,
+    changes: ChangeFiles = None,
+    queries: Queries = None,
+    batch: Batch = None,
+    no_header: NoHeader = False,
+    strict: Strict = False,
+    guard: GuardOption = None,
+    quiet: Quiet = False,
+) -> Feed:
+    return Feed(inputs, changes, queries, batch, not no_header, strict, guard, quiet)
+
+
+def fed(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options that tell which rows a program gets, in the place of its parameter `feed`."""
+    shared = inspect.signature(_feed, eval_str=True).parameters
+    own = inspect.signature(command, eval_str=True)
+    parameters: list[inspect.Parameter] = []
+    for one in own.parameters.values():
+        parameters += shared.values() if one.name == "feed" else [one]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        feed = _feed(**{name: given.pop(name) for name in shared})
+        command(feed=feed, **given)
+
+    by_name = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+    run.__signature__ = own.replace(parameters=by_name)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in by_name}
+    return run

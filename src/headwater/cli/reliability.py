@@ -9,6 +9,7 @@ import typer
 from headwater.cli import options
 
 
+@options.fed
 def reliability(
     file: options.Program,
     atom: Annotated[
@@ -26,17 +27,10 @@ def reliability(
             show_default=False,
         ),
     ],
-    inputs: options.Inputs = None,
-    changes: options.ChangeFiles = None,
-    queries: options.Queries = None,
+    feed: options.Feed,
     form: options.Form = options.TableOrJson.TABLE,
     rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Rows asked about, at most.")] = 20,
     nodes: options.Nodes = None,
-    batch: options.Batch = None,
-    no_header: options.NoHeader = False,
-    strict: options.Strict = False,
-    guard: options.GuardOption = None,
-    quiet: options.Quiet = False,
 ) -> None:
     """Say how probable a row is when base facts fail independently of each other.
 
@@ -52,5 +46,5 @@ def reliability(
     """
     from headwater.cli.wondering import Wondering
 
-    asked = Wondering(file, inputs, changes, queries, batch, not no_header, strict, guard, quiet, nodes)
+    asked = Wondering(file, feed, nodes)
     asked.answer(lambda db: asked.reliability(db, atom, chances, form, rows))

@@ -11,6 +11,8 @@ from headwater.core.errors import FileError, HeadwaterError, ProgramError
 from headwater.core.render import render
 
 UNREADABLE = "HW113"
+INTERRUPTED = 130
+"""The exit status of a command that Ctrl-C has ended."""
 
 
 def show(diagnostics: tuple[Diagnostic, ...]) -> None:

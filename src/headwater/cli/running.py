@@ -10,7 +10,7 @@ import pyarrow as pa
 import typer
 
 from headwater.cli.progress import ProgressLine
-from headwater.cli.report import counted, show_error
+from headwater.cli.report import INTERRUPTED, counted, show_error
 from headwater.cli.run import Format, Show
 from headwater.cli.session import Session, Transaction
 from headwater.cli.tables import show_change, show_view, terminal
@@ -26,7 +26,6 @@ from headwater.files.write import (
     write_table,
 )
 
-INTERRUPTED = 130
 _FILE_KINDS = {Format.CSV: "csv", Format.JSON: "jsonl", Format.PARQUET: "parquet"}
 
 Feed = list[tuple[str, pa.Table]]

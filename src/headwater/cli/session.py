@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 import typer
 
+from headwater.cli.options import Feed
 from headwater.cli.progress import ProgressLine
-from headwater.cli.report import counted, show, show_error
+from headwater.cli.report import INTERRUPTED, counted, show, show_error
 from headwater.cli.shown import shown
 from headwater.cli.source import Data, load_program, parse_given, read_files
-from headwater.core.errors import ProgramError
+from headwater.core.errors import HeadwaterError, ProgramError
 from headwater.database import Changes, Database
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.engine.moments import typed_moment
@@ -158,6 +159,34 @@ class Session:
     def report_bad(self) -> None:
         if self.data.bad:
             _report_bad(self.data.bad, strict=False)
+
+
+def fed_database(file: str, feed: Feed, nodes: int = NODES) -> Database:
+    """A program's database once it has all its rows; ends the command where it cannot have them."""
+    with ProgressLine(quiet=feed.quiet) as progress:
+        try:
+            session = Session(
+                file,
+                feed.inputs,
+                feed.changes,
+                feed.queries,
+                header=feed.header,
+                strict=feed.strict,
+                guard=feed.guard,
+                quiet=feed.quiet,
+                progress=progress,
+                nodes=nodes,
+            )
+            session.load()
+            for _ in session.feed(feed.batch):
+                pass
+        except HeadwaterError as error:
+            raise typer.Exit(show_error(error)) from None
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+    session.report_bad()
+    return session.database
 
 
 def _title(rows: FileRows, first: int, last: int) -> str:

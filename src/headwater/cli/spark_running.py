@@ -13,7 +13,7 @@ import pyarrow as pa
 import typer
 
 from headwater.cli.progress import ProgressLine
-from headwater.cli.report import counted, show, show_error
+from headwater.cli.report import INTERRUPTED, counted, show, show_error
 from headwater.cli.source import load_program, parse_given, read_files
 from headwater.cli.tables import show_change, show_view, terminal
 from headwater.core.errors import FileError, HeadwaterError
@@ -28,7 +28,6 @@ from headwater.files.write import make_folder, write_table
 from headwater.pipeline import CompiledProgram
 from headwater.program.clock import clock_type
 
-INTERRUPTED = 130
 _NO_PYSPARK = (
     "error[HW905]: --engine spark needs PySpark, which is not installed; run pip install 'headwater[spark]', "
     "or leave out --engine to run without Spark"

@@ -9,6 +9,7 @@ import typer
 from headwater.cli import options
 
 
+@options.fed
 def whatif(
     file: options.Program,
     facts: Annotated[
@@ -19,16 +20,9 @@ def whatif(
             show_default=False,
         ),
     ],
-    inputs: options.Inputs = None,
-    changes: options.ChangeFiles = None,
-    queries: options.Queries = None,
+    feed: options.Feed,
     form: options.Form = options.TableOrJson.TABLE,
     rows: Annotated[int, typer.Option("--rows", min=0, metavar="N", help="Show at most so many rows (0: all).")] = 20,
-    batch: options.Batch = None,
-    no_header: options.NoHeader = False,
-    strict: options.Strict = False,
-    guard: options.GuardOption = None,
-    quiet: options.Quiet = False,
 ) -> None:
     """Show how the views would change if some base facts were deleted. Nothing is changed.
 
@@ -42,5 +36,5 @@ def whatif(
     """
     from headwater.cli.wondering import Wondering
 
-    asked = Wondering(file, inputs, changes, queries, batch, not no_header, strict, guard, quiet)
+    asked = Wondering(file, feed)
     asked.answer(lambda db: asked.without(db, facts, form, rows))

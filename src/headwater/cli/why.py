@@ -17,6 +17,7 @@ class Format(StrEnum):
     MERMAID = "mermaid"
 
 
+@options.fed
 def why(
     file: options.Program,
     atom: Annotated[
@@ -25,17 +26,10 @@ def why(
             metavar="ATOM", help="The row, as in 'reachable(a, c)'; a variable matches anything.", show_default=False
         ),
     ],
-    inputs: options.Inputs = None,
-    changes: options.ChangeFiles = None,
-    queries: options.Queries = None,
+    feed: options.Feed,
     absent: Annotated[bool, typer.Option("--not", help="Ask why the row is not there.")] = False,
     form: Annotated[Format, typer.Option("--format", help="How to print the proof.")] = Format.TREE,
     rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Explain at most so many rows.")] = 3,
-    batch: options.Batch = None,
-    no_header: options.NoHeader = False,
-    strict: options.Strict = False,
-    guard: options.GuardOption = None,
-    quiet: options.Quiet = False,
 ) -> None:
     """Say why a row is there, down to the rows it rests on; or, if it is not there, where each rule fails.
 
@@ -51,6 +45,4 @@ def why(
     """
     from headwater.cli.explaining import Explaining
 
-    Explaining(form, rows, absent=absent, quiet=quiet).run(
-        file, atom, inputs, changes, queries, batch, header=not no_header, strict=strict, guard=guard
-    )
+    Explaining(form, rows, absent=absent).run(file, atom, feed)

@@ -10,15 +10,14 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from headwater.cli.options import TableOrJson
+from headwater.cli.options import Feed, TableOrJson
 from headwater.cli.progress import ProgressLine
 from headwater.cli.question import matching, parse_question
-from headwater.cli.report import counted, show_error
-from headwater.cli.running import INTERRUPTED
-from headwater.cli.session import Session
+from headwater.cli.report import INTERRUPTED, counted, show_error
+from headwater.cli.session import fed_database
 from headwater.cli.shown import shown
 from headwater.cli.tables import show_change, terminal
-from headwater.core.errors import BudgetSpent, DataError, HeadwaterError, ProgramError
+from headwater.core.errors import BudgetSpent, DataError, ProgramError
 from headwater.database import Database
 from headwater.provenance.proof import Fact
 from headwater.provenance.questions import Bounds
@@ -30,41 +29,17 @@ Row = tuple[Any, ...]
 class Wondering:
     """A session of files, then one question."""
 
-    def __init__(
-        self,
-        file: str,
-        inputs: list[str] | None,
-        changes: list[str] | None,
-        queries: list[str] | None,
-        batch: int | None,
-        header: bool,
-        strict: bool,
-        guard: int | None,
-        quiet: bool,
-        nodes: int | None = None,
-    ) -> None:
-        self._files = (file, inputs, changes, queries)
-        self._batch = batch
-        self._given = {"header": header, "strict": strict, "guard": guard, "quiet": quiet, "nodes": nodes or NODES}
-        self._quiet = quiet
+    def __init__(self, file: str, feed: Feed, nodes: int | None = None) -> None:
+        self._file = file
+        self._feed = feed
+        self._nodes = nodes or NODES
         self._console = terminal()
 
     def answer(self, ask: Callable[[Database], int]) -> None:
         """Read the files, ask, and end the command with the status that the answer has."""
-        with ProgressLine(quiet=self._quiet) as progress:
-            try:
-                session = Session(*self._files, progress=progress, **self._given)  # type: ignore[arg-type]
-                session.load()
-                for _ in session.feed(self._batch):
-                    pass
-            except HeadwaterError as error:
-                raise typer.Exit(show_error(error)) from None
-            except KeyboardInterrupt:
-                typer.echo("interrupted", err=True)
-                raise typer.Exit(INTERRUPTED) from None
-        session.report_bad()
+        db = fed_database(self._file, self._feed, self._nodes)
         try:
-            status = ask(session.database)
+            status = ask(db)
         except (ProgramError, BudgetSpent) as error:
             show_error(error)
             status = 2
@@ -103,17 +78,19 @@ class Wondering:
             return self._ranking(db, asked.strip(), form, most)
         relation, rows = self._asked(db, asked, most)
         answers: list[dict[str, Any]] = []
-        for row in rows:
-            critical = db.critical(relation, row)
-            answers.append(
-                {
-                    "relation": relation,
-                    "row": list(row),
-                    "facts": critical.facts,
-                    "witnesses": db.witnesses(relation, row, sets),
-                    "cuts": critical.cuts(sets),
-                }
-            )
+        with self._working() as progress:
+            for row in rows:
+                progress.step(f"asking what {_atom((relation, row))} rests on")
+                critical = db.critical(relation, row)
+                answers.append(
+                    {
+                        "relation": relation,
+                        "row": list(row),
+                        "facts": critical.facts,
+                        "witnesses": db.witnesses(relation, row, sets),
+                        "cuts": critical.cuts(sets),
+                    }
+                )
         if form is TableOrJson.JSON:
             _print_json(answers)
             return 0 if answers else 1
@@ -127,7 +104,9 @@ class Wondering:
         return 0 if answers else 1
 
     def _ranking(self, db: Database, relation: str, form: TableOrJson, most: int) -> int:
-        impacts = db.blast_radius(relation)
+        with self._working() as progress:
+            progress.step(f"asking what depends on `{relation}`")
+            impacts = db.blast_radius(relation)
         if form is TableOrJson.JSON:
             _print_json([{"fact": one.fact, "rows": one.rows, "by_view": one.by_view} for one in impacts[:most]])
             return 0
@@ -140,13 +119,20 @@ class Wondering:
     def reliability(self, db: Database, atom: str, chances: list[str], form: TableOrJson, most: int) -> int:
         facts = _chances(db, chances)
         relation, rows = self._asked(db, atom, most)
-        answers = [(row, db.probability(relation, row, facts)) for row in rows]
+        answers = []
+        with self._working() as progress:
+            for row in rows:
+                progress.step(f"asking how probable {_atom((relation, row))} is")
+                answers.append((row, db.probability(relation, row, facts)))
         if form is TableOrJson.JSON:
             _print_json([{"relation": relation, "row": list(row), **_bounds(found)} for row, found in answers])
         elif answers:
             lines = [[_atom((relation, row)), _number(found)] for row, found in answers]
             self._table(["row", "probability"], lines)
         return 0 if answers else 1
+
+    def _working(self) -> ProgressLine:
+        return ProgressLine(quiet=self._feed.quiet)
 
     def _asked(self, db: Database, text: str, most: int) -> tuple[str, list[Row]]:
         """The rows asked about, at most so many; tells if there are none, or more."""
