@@ -19,7 +19,7 @@ import pyarrow as pa
 from headwater.core import errors
 from headwater.core.errors import ExchangeError, HeadwaterError
 from headwater.engine.guard import Guard
-from headwater.spark import clocks, rounds
+from headwater.spark import clocks, rounds, shelf
 from headwater.spark.bundles import DDL, arrive, shard_of
 from headwater.spark.checkpoint import Assignment, Checkpoint
 from headwater.spark.contract import Contract
@@ -30,7 +30,6 @@ from headwater.spark.manifest import Manifest, Report
 from headwater.spark.means import Means
 from headwater.spark.recipe import Recipe
 from headwater.spark.routes import gathered
-from headwater.spark.shelf import SHELF
 from headwater.spark.sinks import Sink
 from headwater.spark.worker import Run, alone, prepare
 
@@ -153,11 +152,11 @@ def _beginning(contract: Contract, assignment: Assignment, wall: int | None) -> 
         arrived = arrive(bundles, assignment.scheme)
         deletes = dict(arrived.deletes)
         if arrived.cleared:
-            with SHELF.reading(assignment, shard) as member:
+            with shelf.SHELF.reading(assignment, shard) as member:
                 for relation, rows in rows_with_keys(member, arrived.cleared).items():
                     deletes[relation] = pa.concat_tables([deletes[relation], rows]) if relation in deletes else rows
         now = max((one for one in (arrived.latest, wall) if one is not None), default=None)
-        done = yield from SHELF.transaction(assignment, shard, arrived.inserts, deletes, now=now)
+        done = yield from shelf.SHELF.transaction(assignment, shard, arrived.inserts, deletes, now=now)
         late = late_rows(done.outcome.late)
         set_aside = [*arrived.rejected, *late]
         about = {

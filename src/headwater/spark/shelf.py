@@ -134,7 +134,7 @@ class Shelf:
 
 
 SHELF = Shelf()
-"""The shelf of this process."""
+"""The shelf of this process. Tasks name it as `shelf.SHELF`: a name of its own would be pickled along, empty."""
 
 
 def _is_of(member: Member, assignment: Assignment) -> bool:

@@ -12,10 +12,10 @@ from pyspark.sql import functions as sf
 
 from headwater.core.errors import StateError
 from headwater.core.functions import USER_FUNCTIONS
+from headwater.spark import shelf
 from headwater.spark.checkpoint import Assignment, Checkpoint
 from headwater.spark.contract import View, view_called
 from headwater.spark.manifest import Manifest
-from headwater.spark.shelf import SHELF
 from headwater.spark.wide import Wide
 from headwater.spark.worker import prepare
 
@@ -54,7 +54,7 @@ def _read(spark: Any, assignment: Assignment, chosen: View) -> Any:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         prepare(functions)
         shard = next(int(batch.column(0)[0].as_py()) for batch in batches if batch.num_rows)
-        with SHELF.reading(assignment, shard) as member:
+        with shelf.SHELF.reading(assignment, shard) as member:
             yield from Wide((chosen,)).pack(0, member.rows(chosen.name))
 
     numbers = spark.range(0, assignment.shards).select(sf.col("id").cast("int").alias("id"))
