@@ -47,6 +47,27 @@ def test_a_folder_that_files_arrive_in() -> None:
     assert "1  2" in out
 
 
+@pytest.mark.usefixtures("spark", "folder")
+def test_time_in_files_that_arrive() -> None:
+    Path("p.dl").write_text(
+        "stream hit(ts: timestamp, page: string) lateness 5 minutes. seen(P) :- hit(_, P)."
+        "query seen(P), WINDOW(1 hour)."
+    )
+    Path("in").mkdir()
+    for number, lines in enumerate(
+        ["2026-01-01 12:00,a\n2026-01-01 12:30,b", "2026-01-01T13:10:00,c\n2026-01-01 12:24,d"]
+    ):
+        Path(f"in/{number}.csv").write_text(f"ts,page\n{lines}\n")
+        os.utime(f"in/{number}.csv", (1_000_000 + number,) * 2)
+    status, out, err = run("--engine", "spark", "--stream", "hit=in", "--checkpoint", "state", "--once")
+    assert status == 0
+    assert "batch 0: 2 rows in, time 2026-01-01 12:30:00; seen +2 -0" in err
+    assert "batch 1: 2 rows in, time 2026-01-01 13:10:00; seen +1 -1; 1 row set aside (1 of them late)" in err
+    assert "-  a" in out
+    status, out, _ = run("--engine", "spark", "--input", "hit=in/0.csv", "--until", "2026-01-01 13:00")
+    assert (status, out.splitlines()[0]) == (0, "seen: 1 row")
+
+
 @pytest.mark.usefixtures("folder")
 def test_misuse_is_told() -> None:
     assert run("--stream", "link=in")[0] == 2
@@ -54,3 +75,7 @@ def test_misuse_is_told() -> None:
     status, _, err = run("--engine", "spark", "--batch", "3")
     assert status == 2
     assert "embedded" in err
+    status, _, err = run("--engine", "spark", "--stream", "link=in", "--checkpoint", "state", "--until", "5")
+    assert (status, "rows tell the time" in err) == (2, True)
+    status, _, err = run("--engine", "spark", "--input", "link=links.csv", "--until", "noon")
+    assert (status, "HW803" in err) == (1, True)

@@ -172,8 +172,9 @@ class SparkRunning:
     def _line(self, metrics: Mapping[str, Any], progress: ProgressLine) -> None:
         text = batch_line(metrics)
         progress.step(text)
-        if not self._quiet:
-            typer.echo(text, err=True)
+        moved = any(one["inserted"] or one["deleted"] for one in metrics["changed"].values())
+        if not self._quiet and (metrics["rows_in"] or metrics["rejected"] or moved):
+            typer.echo(text, err=True)  # a batch in which only time has passed is not worth a line
 
     def _stream(self, spark: Any, program: CompiledProgram, relation: str, place: Path) -> Any:
         first = _first_file(place)
@@ -211,8 +212,11 @@ def batch_line(metrics: Mapping[str, Any]) -> str:
     """The figures of a batch in one line."""
     changed = ", ".join(f"{name} +{one['inserted']:,} -{one['deleted']:,}" for name, one in metrics["changed"].items())
     parts = [f"batch {metrics['batch']}: {counted(metrics['rows_in'], 'row')} in", changed]
+    if metrics["now"] is not None:
+        parts[0] += f", time {metrics['now']}"
     if metrics["rejected"]:
-        parts.append(f"{counted(metrics['rejected'], 'row')} set aside")
+        late = f" ({metrics['late']:,} of them late)" if metrics["late"] else ""
+        parts.append(f"{counted(metrics['rejected'], 'row')} set aside{late}")
     if metrics["rounds"]:
         shipped = f"{counted(metrics['rows_shipped'], 'row')} and {counted(metrics['bytes_shipped'], 'byte')} shipped"
         parts.append(f"{counted(metrics['rounds'], 'round')}, {shipped}")
