@@ -36,6 +36,7 @@ from headwater.engine.index import Matrix
 from headwater.engine.intake import Header, Intake, Rejected, encode_rows, guess_types, reject_untyped, take_in
 from headwater.engine.moments import moment_of
 from headwater.engine.ordering import ordered
+from headwater.engine.reloading import reload
 from headwater.engine.selection import find_identity
 from headwater.engine.shard import Change, Follow, Shard
 from headwater.engine.snapshot import Snapshot, pack
@@ -484,8 +485,7 @@ class Database:
         held = [store for store in self._shard.stores.values() if store.table.base and store.count]
         same = all(shard.stores[store.name].table.types == store.table.types for store in held)
         assert same, "a base table with rows has known types"
-        rows = {name: codes for name, codes in self._base_rows().items() if codes.shape[0]}
-        shard.apply(rows, {}, now=self._shard.clock.now)
+        reload(self._shard, shard, self._base_rows())
         shard.guard = self._guard
         return shard
 
@@ -507,7 +507,7 @@ class Database:
                 if one.type in SYMBOLIC:
                     values = decode(codes[:, column], one.type, self._symbols, nullable=True)
                     codes[:, column] = encode_all(values, one.type, fresh)
-        shard.apply({name: codes for name, codes in rows.items() if codes.shape[0]}, {}, now=self._shard.clock.now)
+        reload(self._shard, shard, rows)
         shard.guard = self._guard
         if self._absorbed is not None:
             try:

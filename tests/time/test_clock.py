@@ -144,6 +144,68 @@ def test_soft_state_lives_by_the_clock() -> None:
     assert db.valid_until("up", ("a", "b")) == start + dt.timedelta(seconds=50)
 
 
+def test_soft_state_keeps_its_ends_when_the_engine_is_made_anew() -> None:
+    """The first rows of a relation without types, and symbols that nobody holds any more, make it so."""
+    text = "stream tick(t: int). relation l(x: string) ttl 10. relation m(x: string). p(X) :- l(X). q(Y) :- l(_), o(Y)."
+    db = opened(text)
+    db.advance(0)
+    db.apply(insert={"l": [("a",), ("b",)]})
+    db.advance(5)
+    db.apply(insert={"l": [("b",)]})
+    db.apply(insert={"o": [(1,)]})
+    many = [(str(number),) for number in range(20_000)]
+    db.apply(insert={"m": many})
+    db.apply(delete={"m": many})
+    assert db.rows("q") == {(1,)}
+    assert (db.valid_until("p", ("a",)), db.valid_until("p", ("b",))) == (10, 15)
+    assert db.now == 5
+
+
+def test_facts_of_soft_state_come_with_the_first_time_that_is_told() -> None:
+    db = opened("relation link(a: string) ttl 30 seconds. link(x). up(X) :- link(X). two(X, Y) :- link(X), other(Y).")
+    assert db.rows("up") == set()
+    start = dt.datetime(2026, 1, 1)
+    db.advance(start)
+    assert db.rows("up") == {("x",)}
+    db.advance(start + dt.timedelta(seconds=20))
+    db.apply(insert={"other": [(1,)]})
+    assert db.valid_until("two", ("x", 1)) == start + dt.timedelta(seconds=30)
+    db.advance(start + dt.timedelta(seconds=30))
+    db.apply(insert={"link": [("y",)]})
+    assert db.rows("up") == {("y",)}
+
+
+def test_times_are_numbers_to_compute_with() -> None:
+    db = opened(
+        """
+        stream start(t: timestamp, x: string) ttl 1 hour.
+        stream end(t: timestamp, x: string) ttl 1 hour.
+        took(X, D) :- start(T1, X), end(T2, X), D = T2 - T1, D > 5 minutes.
+        latest(X, max<T>) :- start(T, X).
+        query took(X, D).
+        query latest(X, T).
+        """
+    )
+    start = dt.datetime(2026, 1, 1)
+
+    def after(minutes: int) -> dt.datetime:
+        return start + dt.timedelta(minutes=minutes)
+
+    db.apply(insert={"start": [(start, "a"), (start, "b")], "end": [(after(3), "a"), (after(9), "b")]})
+    assert db.rows("took") == {("b", dt.timedelta(minutes=9))}
+    db.apply(insert={"start": [(after(1), "b")]})
+    assert db.rows("took") == {("b", dt.timedelta(minutes=8))}, "the same row, at another time"
+    assert db.valid_until("took", ("b", dt.timedelta(minutes=8))) == after(61)
+    assert db.rows("latest") == {("a", start), ("b", after(1))}
+
+
+def test_a_bare_number_counts_as_the_time_column_does() -> None:
+    start = dt.datetime(2026, 1, 1)
+    db = opened("stream a(t: timestamp, x: string). p(X) :- a(_, X). query p(X), WINDOW(3000000).")
+    db.apply(insert={"a": [(start, "x")]})
+    assert db.valid_until("p", ("x",)) == start + dt.timedelta(seconds=3)
+
+
 def test_streams_of_different_windows_and_static_relations() -> None:
     db = opened(
         """

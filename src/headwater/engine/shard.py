@@ -66,6 +66,7 @@ class Shard:
             for at, parent in enumerate(rule.atoms)
         ]
         self.clock = Clock(self.stores, keys)
+        self._soft_facts = any(_is_soft(self.stores[plan.rules[number].table]) for number in plan.facts)
         self.levels = [LevelRunner(level, plan, self.context, self.uses) for level in plan.levels]
         self.tick = 0
 
@@ -126,22 +127,28 @@ class Shard:
         transaction: Transaction,
         inserts: Mapping[str, Codes],
         deletes: Mapping[str, Codes],
-        facts: Holds | None,
+        holds: Holds,
         now: int | None = None,
+        *,
+        first: bool,
     ) -> None:
-        """Make the changes of base rows; in the very first transaction, `facts` tells which of the program's own facts
-        this shard holds. `now` is what the clock shows at least; shards that work together must be given the same."""
+        """Make the changes of base rows; the very `first` ones state the program's own facts too, of which this shard
+        `holds` some. Facts that live by the clock wait until it shows a time.
+
+        `now` is what the clock shows at least; shards that work together must be given the same.
+        """
         transaction.next_tick()
-        stated = [] if facts is None else list(self._facts())
+        timeless = self.clock.now is None
+        stated = list(self._facts()) if first or (timeless and self._soft_facts) else []
         transaction.now = self.clock.after(inserts, now)
         for store, rows, _, _ in stated:
             if store.table.life is not None:
                 transaction.now = self.clock.after({store.name: rows}, transaction.now)
         self.clock.expire(transaction)
         for store, rows, rule, proofs in stated:
-            assert facts is not None
-            mine = facts(store.name, rows)
-            self._state(transaction, store, rows[mine], rule, proofs[mine])
+            if (timeless and transaction.now is not None) if _is_soft(store) else first:
+                mine = holds(store.name, rows)
+                self._state(transaction, store, rows[mine], rule, proofs[mine])
         for name, rows in deletes.items():
             store = self.stores[name]
             if store.table.life is not None:
@@ -219,7 +226,7 @@ class Shard:
         first: bool,
         now: int | None,
     ) -> None:
-        self.change_base(transaction, inserts, deletes, _all_of_them if first else None, now)
+        self.change_base(transaction, inserts, deletes, _all_of_them, now, first=first)
         for level in self.levels:
             if first or level.concerns(transaction):
                 level.run(transaction, first=first)
@@ -285,6 +292,11 @@ class Shard:
     @property
     def nbytes(self) -> int:
         return sum(store.nbytes for store in self.stores.values())
+
+
+def _is_soft(store: Store) -> bool:
+    """Whether rows live from the moment of the clock at which they come."""
+    return store.table.life is not None and store.table.time is None
 
 
 def _all_of_them(table: str, rows: Codes) -> npt.NDArray[np.bool_]:

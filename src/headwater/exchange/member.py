@@ -105,7 +105,7 @@ class Member:
         opened.late = dict(self._set_late_aside(inserts, codes_in))
         transaction = opened.transaction
         try:
-            self.shard.change_base(transaction, codes_in, codes_out, self._holds if first else None, now)
+            self.shard.change_base(transaction, codes_in, codes_out, self._holds, now, first=first)
             for level in self.shard.levels:
                 if level.outboxes:
                     yield from self._run_with_others(level, opened, first=first)
