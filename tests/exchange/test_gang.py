@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pyarrow.flight as flight
 import pytest
@@ -119,6 +121,33 @@ def test_who_waits_alone_is_told_so() -> None:
             pytest.raises(flight.FlightError, match="no call"),
         ):
             list(client.do_action(flight.Action("meet", b"{}"), with_token(rendezvous.token)))
+
+
+def test_a_gang_that_is_tried_again_meets_nobody_of_the_try_before() -> None:
+    with Rendezvous() as rendezvous, ThreadPoolExecutor() as pool:
+
+        def call(number: int, turn: int) -> Future[list[str]]:
+            address = f"turn {turn}"
+            return pool.submit(
+                meet, rendezvous.address, rendezvous.token, "g", number, 2, address, turn=turn, patience=20
+            )
+
+        first = [call(0, 10), call(1, 11)]
+        assert [one.result(30) for one in first] == [["turn 10", "turn 11"]] * 2
+        left_behind = call(0, 12)  # its peer, 13, has died before it called
+        while not rendezvous.waiting("g"):
+            time.sleep(0.01)
+        again = [call(1, 14), call(0, 15)]
+        assert [one.result(30) for one in again] == [["turn 15", "turn 14"]] * 2
+        with pytest.raises(ExchangeError, match="did not meet"):
+            left_behind.result(30)
+        late = call(1, 16)
+        while not rendezvous.waiting("g"):
+            time.sleep(0.01)
+        with pytest.raises(ExchangeError, match="tried again"):
+            call(0, 13).result(30)
+        call(0, 17)
+        assert late.result(30) == ["turn 17", "turn 16"]
 
 
 def test_closed_doors_do_not_answer() -> None:

@@ -30,9 +30,13 @@ def schema(base: Base) -> str:
 
 
 def frames(spark: Any, case: Case, base: State) -> dict[str, Any]:
-    return {
-        one.name: spark.createDataFrame(sorted(base.get(one.name, set()), key=repr), schema(one)) for one in bases(case)
-    }
+    return {one.name: frame(spark, one, base.get(one.name, set())) for one in bases(case)}
+
+
+def frame(spark: Any, base: Base, rows: set[Row]) -> Any:
+    if not base.types:
+        return spark.range(len(rows)).select()
+    return spark.createDataFrame(sorted(rows, key=repr), schema(base))
 
 
 def told(view: Any, rows: Iterable[Row]) -> set[Row]:

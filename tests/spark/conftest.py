@@ -25,7 +25,7 @@ def spark() -> Iterator[Any]:
     session = local_session(
         "headwater tests",
         {
-            "spark.master": "local[3]",
+            "spark.master": "local[3,4]",
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": "2",
             "spark.executorEnv.PYTHONPATH": str(SRC),

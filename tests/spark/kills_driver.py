@@ -18,6 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from workers import python_workers
+
 import headwater as hw
 from headwater import spark as hws
 from headwater.spark import filesystem
@@ -38,29 +40,6 @@ def deadly(do: Callable[..., Any]) -> Callable[..., Any]:
         return found
 
     return wrapped
-
-
-def python_workers() -> list[int]:
-    """The Python workers of this driver: forked by a daemon, which its JVM started."""
-    parents: dict[int, int] = {}
-    names: dict[int, str] = {}
-    for one in Path("/proc").iterdir():
-        try:
-            number = int(one.name)
-            parents[number] = int((one / "stat").read_text().rpartition(")")[2].split()[1])
-            names[number] = (one / "cmdline").read_text()
-        except (ValueError, OSError):
-            continue
-    daemons = {number for number, name in names.items() if "daemon" in name and "python" in name}
-
-    def is_ours(number: int) -> bool:
-        while number > 1:
-            number = parents.get(number, 0)
-            if number == os.getpid():
-                return True
-        return False
-
-    return [number for number in daemons if parents[number] in daemons and is_ours(number)]
 
 
 def kill_workers(kills: int) -> None:

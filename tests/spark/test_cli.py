@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from headwater.cli.main import app
+from tests.spark.conftest import SRC
 
 PROGRAM = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
 
@@ -66,6 +75,54 @@ def test_time_in_files_that_arrive() -> None:
     assert "-  a" in out
     status, out, _ = run("--engine", "spark", "--input", "hit=in/0.csv", "--until", "2026-01-01 13:00")
     assert (status, out.splitlines()[0]) == (0, "seen: 1 row")
+
+
+def written(name: str, columns: dict[str, list[Any]]) -> None:
+    table = pa.table(columns)
+    kind = name.rpartition(".")[2]
+    if kind == "parquet":
+        pq.write_table(table, name)
+    elif kind == "csv":
+        csv.write_csv(table, name)
+    else:
+        Path(name).write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+@pytest.mark.usefixtures("folder")
+def test_files_of_every_kind_arrive_and_a_second_run_goes_on(spark: Any, kind: str) -> None:
+    words = ("--engine", "spark", "--stream", "link=in", "--checkpoint", "state", "--output", "out", "--once")
+    batches = [
+        {"x": [1, 2, 3], "y": [2, 3, 4], "_change_type": ["insert"] * 3},
+        {"x": [2, 5], "y": [3, 1], "_change_type": ["delete", "insert"]},
+        {"x": [2], "y": [3], "_change_type": ["insert"]},
+    ]
+    Path("in").mkdir()
+    for number, batch in enumerate(batches):
+        written(f"in/{number}.{kind}", batch)
+        os.utime(f"in/{number}.{kind}", (1_000_000 + number,) * 2)
+        if number == 0:
+            continue
+        status, _, err = run(*words)
+        assert status == 0, err
+        if number == 1:
+            assert re.search(r"batch 0: 3 rows in; reach \+6 -0; .*\d+\.\d\d s\n", err)
+            assert re.search(r"batch 1: 2 rows in; reach \+2 -4; .*\d+\.\d\d s\n", err)
+    assert "batch 2" in err
+    assert "batch 1" not in err, "what was committed is not run again"
+    expected = {(1, 2), (2, 3), (3, 4), (1, 3), (1, 4), (2, 4), (5, 1), (5, 2), (5, 3), (5, 4)}
+    current = spark.read.parquet(str(Path("out/reach/current").absolute()))
+    assert {tuple(row) for row in current.collect()} == expected
+
+
+def test_without_java_the_command_says_what_to_install(folder: Path) -> None:
+    env = {"PATH": "/nowhere", "PYTHONPATH": str(SRC), "HOME": str(folder)}
+    words = ["run", "p.dl", "--engine", "spark", "--input", "link=links.csv"]
+    command = [sys.executable, "-c", "from headwater.cli.main import main; main()", *words]
+    made = subprocess.run(command, env=env, capture_output=True, text=True, cwd=folder, timeout=120)
+    assert made.returncode == 2
+    assert made.stderr.startswith("error[HW905]: Spark needs Java, and there is no `java` on the PATH and no JAVA_HOME")
+    assert "Traceback" not in made.stderr
 
 
 @pytest.mark.usefixtures("folder")

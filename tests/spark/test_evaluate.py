@@ -95,6 +95,16 @@ def test_facts_and_empty_inputs(spark: Any) -> None:
     assert rows(views["reach"]) == []
 
 
+@pytest.mark.parametrize("shards", [1, 2])
+def test_a_relation_without_columns(spark: Any, shards: int) -> None:
+    program = hw.compile("relation open(). relation shop(x: int). buy(X) :- shop(X), open().")
+    shops = spark.createDataFrame([(1,), (2,)], "x int")
+    some = shops.select().limit(1)
+    assert rows(hws.evaluate(program, {"open": some, "shop": shops}, shards=shards)["buy"]) == [(1,), (2,)]
+    none = shops.select().limit(0)
+    assert rows(hws.evaluate(program, {"open": none, "shop": shops}, shards=shards)["buy"]) == []
+
+
 def test_columns_by_name_and_position(spark: Any) -> None:
     program = hw.compile("relation link(src: string, dst: string). reach(X, Y) :- link(X, Y).")
     by_name = spark.createDataFrame([(9, "b", "a")], "weight int, dst string, SRC string")

@@ -98,18 +98,49 @@ COMPONENTS = (
 )
 
 
-def test_shards_exchange_in_shuffles(spark: Any, tmp_path: Path) -> None:
-    source, checkpoint = tmp_path / "in", str(tmp_path / "check")
-    drop(source, 0, [link(at, at + 1) for at in range(6)])
-    drop(source, 1, [link(2, 3, "delete"), link(0, 9)])
-    query = hws.maintain(
-        hw.compile(COMPONENTS), {"link": stream(spark, source)}, checkpoint=checkpoint, shards=2, exchange="shuffle",
-        trigger=NOW,
-    )  # fmt: skip
-    finish(query)
-    assert hws.progress(checkpoint)["exchange"] == "shuffle"
-    expected = {(0, 0), (1, 0), (2, 0), (9, 0), (3, 3), (4, 3), (5, 3), (6, 3)}
-    assert rows(hws.view(checkpoint, "low")) == expected
+def lowest(links: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    low = {end: end for pair in links for end in pair}
+    while True:
+        new = dict(low)
+        for x, y in links:
+            new[x] = new[y] = min(new[x], new[y])
+        if new == low:
+            return set(low.items())
+        low = new
+
+
+@pytest.mark.parametrize("exchange", ["gang", "shuffle"])
+def test_shards_exchange_batch_after_batch_and_after_a_restart(spark: Any, tmp_path: Path, exchange: str) -> None:
+    source, output, checkpoint = tmp_path / "in", tmp_path / "out", str(tmp_path / "check")
+    batches = [
+        [link(at, at + 1) for at in range(6)],
+        [link(2, 3, "delete"), link(0, 9)],
+        [link(0, 1, "delete"), link(8, 3), link(9, 8)],
+        [link(9, 8, "delete"), link(4, 5, "delete"), link(2, 3)],
+    ]
+
+    def run() -> None:
+        query = hws.maintain(
+            hw.compile(COMPONENTS), {"link": stream(spark, source)}, checkpoint=checkpoint, output=str(output),
+            shards=2, exchange=exchange, trigger=NOW,
+        )  # fmt: skip
+        finish(query)
+
+    for number, batch in enumerate(batches):
+        drop(source, number, batch)
+        if number == 1:
+            run()
+    run()
+    assert hws.progress(checkpoint)["exchange"] == exchange
+    assert hws.progress(checkpoint)["rows_shipped"] > 0
+    links: set[tuple[int, int]] = set()
+    after = {}
+    for number, batch in enumerate(batches):
+        links -= {(one["x"], one["y"]) for one in batch if one["_change_type"] == "delete"}
+        links |= {(one["x"], one["y"]) for one in batch if one["_change_type"] == "insert"}
+        after[number] = lowest(links)
+    assert replayed(spark, output, "low") == after
+    assert rows(hws.view(checkpoint, "low")) == after[3]
 
 
 def test_several_streams_static_rows_and_a_callback(spark: Any, tmp_path: Path) -> None:
@@ -208,6 +239,28 @@ def test_other_formats(spark: Any, tmp_path: Path) -> None:
         (1, 2, "insert", 0), (2, 3, "insert", 0), (1, 3, "insert", 0)
     }  # fmt: skip
     assert spark.table("global_temp.reach").count() == 3
+
+
+def test_output_that_only_spark_can_reach(spark: Any, tmp_path: Path) -> None:
+    """A mount table of Hadoop's: Arrow has no client for it here. Then Spark writes; a checkpoint there is refused."""
+    source = tmp_path / "in"
+    drop(source, 0, [link(1, 2), link(2, 3)])
+    drop(source, 1, [link(1, 2, "delete")])
+    mounted = spark.sparkContext._jsc.hadoopConfiguration()
+    mounted.set("fs.viewfs.mounttable.headwater.link./out", f"file://{tmp_path}/out")
+    (tmp_path / "out").mkdir()
+    program = hw.compile(CLOSURE)
+
+    def start(checkpoint: str) -> Any:
+        links = {"link": stream(spark, source)}
+        output = "viewfs://headwater/out"
+        return hws.maintain(program, links, checkpoint=checkpoint, output=output, shards=1, trigger=NOW)
+
+    finish(start(str(tmp_path / "check")))
+    assert replayed(spark, tmp_path / "out", "reach") == {0: {(1, 2), (2, 3), (1, 3)}, 1: {(2, 3)}}
+    assert rows(spark.read.parquet(str(tmp_path / "out" / "reach" / "current"))) == {(2, 3)}
+    with pytest.raises(hw.StateError, match=r"cannot open viewfs://headwater/check/headwater from Python"):
+        start("viewfs://headwater/check")
 
 
 def test_misuse_is_told(spark: Any, tmp_path: Path) -> None:

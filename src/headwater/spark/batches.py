@@ -16,25 +16,27 @@ from typing import Any
 
 import pyarrow as pa
 
-from headwater.core import errors
 from headwater.core.errors import ExchangeError, HeadwaterError
 from headwater.engine.guard import Guard
 from headwater.spark import clocks, rounds, shelf
 from headwater.spark.bundles import DDL, arrive, shard_of
 from headwater.spark.checkpoint import Assignment, Checkpoint
 from headwater.spark.contract import Contract
+from headwater.spark.failures import failure, raised
 from headwater.spark.feed import late_rows, rows_with_keys, write_changes, write_rejected
-from headwater.spark.gangs import ganged
-from headwater.spark.jobs import described
+from headwater.spark.gangs import ganged, is_broken_barrier
+from headwater.spark.jobs import described, title
 from headwater.spark.manifest import Manifest, Report
 from headwater.spark.means import Means
 from headwater.spark.recipe import Recipe
 from headwater.spark.routes import gathered
 from headwater.spark.sinks import Sink
+from headwater.spark.state_view import remember
 from headwater.spark.worker import Run, alone, prepare
 
 _REPORT = pa.schema([pa.field("report", pa.string()), pa.field("about", pa.string())])
 _REPORT_DDL = "report string, about string"
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +95,7 @@ class Batches:
         now = clocks.wall() if plan.by_wall else None
         static = self._static if checkpoint.committed is None else []
         frames = [*(_frame(spark, one) for one in static), frame]
-        views = ", ".join(one.name for one in plan.contract.views)
-        with described(spark, f"headwater {views}: batch {batch} ({plan.means.scheme.kind})"):
-            told = _ran(gathered(spark, frames, plan.means.shards), plan, assignment, now).collect()
-        about = [json.loads(row["about"]) for row in told]
-        problem = _raised(about)
-        if problem is not None:
-            raise problem
-        reports = [Report.from_text(row["report"]) for row in told]
+        reports, about = _tried(gathered(spark, frames, plan.means.shards), plan, assignment, now)
         metrics = _metrics(plan, checkpoint.manifest, reports, about, time.perf_counter() - begun)
         rejected: dict[str, int] = {}
         for said in about:
@@ -117,22 +112,41 @@ class Batches:
         if again and not self._sink.is_pending(checkpoint, manifest):
             return
         self._sink.give(spark, checkpoint, self._plan.contract, manifest, feed, self._foreach_changes)
+        told = remember(checkpoint, manifest)
         if self._on_batch is not None and not again:
-            self._on_batch({name: value for name, value in manifest.metrics.items() if name != "feed"})
+            self._on_batch(told)
 
 
 def _frame(spark: Any, static: Any) -> Any:
     return spark.createDataFrame(static, DDL) if isinstance(static, pa.Table) else static
 
 
-def _ran(sent: Any, plan: Plan, assignment: Assignment, now: int | None) -> Any:
-    begin = _beginning(plan.contract, assignment, now)
-    if plan.means.exchange == "shuffle":
-        shards = plan.means.shards
-        return rounds.outcomes(rounds.exchange(sent, begin, shards), begin, shards, _give, _REPORT_DDL)
+def _tried(sent: Any, plan: Plan, assignment: Assignment, now: int | None) -> tuple[list[Report], list[dict[str, Any]]]:
+    """What the shards report of a batch, once they have done it; a gang that has lost one of them tries again."""
+    text = f"{title(plan.contract.program)}; batch {assignment.batch} ({plan.means.scheme.kind})"
+    for tries in range(1, _TRIES + 1):
+        with described(sent.sparkSession, text):
+            try:
+                told = _ran(sent, plan, assignment, now, text).collect()
+            except Exception as problem:
+                if tries == _TRIES or not is_broken_barrier(problem):
+                    raise
+                continue
+        about = [json.loads(row["about"]) for row in told]
+        wrong = raised(about)
+        if wrong is None:
+            break
+        if tries == _TRIES or not isinstance(wrong, ExchangeError):
+            raise wrong
+    return [Report.from_text(row["report"]) for row in told], about
 
+
+def _ran(sent: Any, plan: Plan, assignment: Assignment, now: int | None, text: str) -> Any:
+    begin, shards = _beginning(plan.contract, assignment, now), plan.means.shards
+    if plan.means.exchange == "shuffle":
+        return rounds.outcomes(rounds.exchange(sent, begin, shards, text), begin, shards, _give, _REPORT_DDL)
     if plan.means.exchange == "gang":
-        return ganged(sent, begin, plan.means.shards, _give, _REPORT_DDL, _failed)
+        return ganged(sent, begin, shards, _give, _REPORT_DDL, _failed)
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bundles = list(batches)
@@ -176,18 +190,7 @@ def _give(_: int, told: tuple[str, dict[str, Any]]) -> Iterator[pa.RecordBatch]:
 
 
 def _failed(problem: HeadwaterError) -> tuple[str, dict[str, Any]]:
-    """A shard's error, told to the driver, which raises it: if Spark tried the task again, it would come again."""
-    return "", {"error": type(problem).__name__, "text": str(problem)}
-
-
-def _raised(about: list[dict[str, Any]]) -> HeadwaterError | None:
-    """What went wrong; that a shard lost another tells less than what the other says itself."""
-    wrong = [said for said in about if "error" in said]
-    if not wrong:
-        return None
-    said = min(wrong, key=lambda one: one["error"] == ExchangeError.__name__)
-    kind = getattr(errors, said["error"], HeadwaterError)
-    return (HeadwaterError if issubclass(kind, errors.ProgramError) else kind)(said["text"])
+    return "", failure(problem)
 
 
 def _metrics(

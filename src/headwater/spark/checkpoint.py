@@ -71,6 +71,11 @@ class Checkpoint:
         return self._history[-1] if self._history else None
 
     @property
+    def history(self) -> tuple[Manifest, ...]:
+        """The manifests that are kept, the last committed batch last."""
+        return tuple(self._history)
+
+    @property
     def committed(self) -> int | None:
         return None if self.manifest is None else self.manifest.batch
 

@@ -23,7 +23,7 @@ from headwater.spark import clocks, rounds
 from headwater.spark.bundles import Arrived, arrive, shard_of
 from headwater.spark.contract import Contract, agree
 from headwater.spark.gangs import ganged
-from headwater.spark.jobs import described
+from headwater.spark.jobs import described, title
 from headwater.spark.means import Means, choose_means
 from headwater.spark.programs import program_of
 from headwater.spark.routes import gathered, routed
@@ -58,7 +58,7 @@ def evaluate(
     moment = None if now is None else moment_of(now, clock_type(program.checked))
     if moment is None and clocks.lives_by_wall(program, None):
         moment = clocks.wall()
-    with described(spark, f"headwater evaluate: {', '.join(program.outputs)} ({means.scheme.kind})"):
+    with described(spark, f"{title(program)} ({means.scheme.kind})"):
         frames = [routed(inputs[one.relation], one, means.scheme, means.shards) for one in contract.inputs]
         frame = _computed(spark, frames, contract, means, bound, moment)
     if len(contract.views) > 1:
@@ -72,7 +72,7 @@ def _computed(spark: Any, frames: list[Any], contract: Contract, means: Means, g
     begin = _beginning(contract, means.scheme, means.shards, guard, moment)
     give = _giving(contract)
     if means.exchange == "shuffle":
-        done = rounds.exchange(gathered(spark, frames, means.shards), begin, means.shards)
+        done = rounds.exchange(gathered(spark, frames, means.shards), begin, means.shards, title(contract.program))
         return rounds.outcomes(done, begin, means.shards, give, wide.schema)
     if means.exchange == "gang":
         found = ganged(gathered(spark, frames, means.shards), begin, means.shards, give, wide.schema)

@@ -226,9 +226,11 @@ def _connected(uri: str) -> tuple[Any, str]:
     try:
         files, root = arrow.FileSystem.from_uri(uri)
     except (OSError, ArrowException) as problem:
+        reason, *_ = str(problem).splitlines() or ["for no reason that it tells"]
+        needed = " (for HDFS: JAVA_HOME, HADOOP_HOME and CLASSPATH)" if uri.startswith(("hdfs:", "viewfs:")) else ""
         raise StateError(
-            f"cannot open {uri} from Python: {problem}; its client library and credentials must be found in the "
-            "environment of the driver and of every executor"
+            f"cannot open {uri} from Python: {reason}; the client library and the credentials must be found in the "
+            f"environment of the driver and of every executor{needed}; or take a folder that all machines have mounted"
         ) from problem
     return files, root.rstrip("/")
 

@@ -45,11 +45,11 @@ def ganged(
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = BarrierTaskContext.get()
         shard = context.partitionId()
-        host = context.getTaskInfos()[shard].address.partition(":")[0]
+        host = context.getTaskInfos()[shard].address.rpartition(":")[0]
         bundles = list(batches)
         try:
             with Gang(shard, shards, token, host) as gang:
-                gang.join(meet(place, token, name, shard, shards, gang.address))
+                gang.join(meet(place, token, name, shard, shards, gang.address, turn=context.taskAttemptId()))
                 told = gang.run(begin(shard, bundles))
         except HeadwaterError as problem:
             if failed is None:
@@ -58,6 +58,12 @@ def ganged(
         yield from give(shard, told)
 
     return sent.mapInArrow(work, schema, barrier=True)
+
+
+def is_broken_barrier(problem: Exception) -> bool:
+    """Whether Spark gave a gang up that lost a task; it does so itself where another task has ended by then."""
+    text = str(problem)
+    return "barrier ResultStage" in text or "because barrier task" in text
 
 
 def _driver_host(spark: Any) -> str:

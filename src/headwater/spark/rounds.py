@@ -7,6 +7,7 @@ stand, or begin again with what all rounds brought (see `live`).
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -19,14 +20,19 @@ from pyspark import TaskContext
 from pyspark.sql import Observation
 from pyspark.sql import functions as sf
 
+from headwater.core.errors import HeadwaterError
 from headwater.exchange.wire import Outgoing, Parcel, Stir, read_outgoing, write_outgoing
 from headwater.spark import bundles
+from headwater.spark.failures import failure, raised
+from headwater.spark.jobs import described
 from headwater.spark.live import Asked, Ended, answer
+from headwater.spark.session import is_connect
 from headwater.spark.worker import Run
 
 _SCHEMA = pa.schema([*bundles.SCHEMA, *(pa.field(name, pa.int32()) for name in ("round", "sender", "stir"))])
 _DDL = f"{bundles.DDL}, round int, sender int, stir int"
-_LOST, _DONE = -2, -1  # in place of a stir: the worker could not go on; the transaction is done
+# In place of a stir: something is wrong, and the payload says what; the worker could not go on; all is done.
+_FAILED, _LOST, _DONE = -3, -2, -1
 _NOBODY = -1  # the receiver of what only the driver reads
 _LATEST = 4  # so many rounds are sent along for workers that stand a little behind
 
@@ -50,20 +56,25 @@ class Finished:
         return len(self.stirs)
 
 
-def exchange(routed: Any, begin: Begin, shards: int, say: Callable[[str], None] = lambda _: None) -> Finished:
-    """Run all rounds. `routed` is what every shard begins with, as bundles."""
+def exchange(routed: Any, begin: Begin, shards: int, about: str) -> Finished:
+    """Run all rounds. `routed` is what every shard begins with, as bundles; `about` is what Spark calls the jobs.
+
+    What a shard raised is raised here.
+    """
+    spark = routed.sparkSession
     transaction = secrets.token_hex(8)
     zero = [sf.lit(0).alias(name) for name in ("round", "sender", "stir")]
-    start = routed.select("*", *zero).localCheckpoint()
+    with described(spark, f"{about}, rows to their shards"):
+        start = routed.select("*", *zero).localCheckpoint()
     frames = [start]
     stirs: list[Stir] = []
     while True:
         number = len(stirs) + 1
-        say(f"round {number}")
         step = _Step(transaction, number, tuple(stirs), max(0, number - _LATEST))
-        sent, stir = _round(frames[step.since :], step, begin, shards)
-        if stir == _LOST:
-            sent, stir = _round(frames, replace(step, since=0), begin, shards)
+        with described(spark, f"{about}, round {number}"):
+            sent, stir = _round(frames[step.since :], step, begin, shards)
+            if stir == _LOST:
+                sent, stir = _round(frames, replace(step, since=0), begin, shards)
         if stir == _DONE:
             return Finished(transaction, tuple(stirs), _united(frames))
         frames.append(sent)
@@ -101,7 +112,11 @@ def _round(frames: list[Any], step: _Step, begin: Begin, shards: int) -> tuple[A
 
     def go(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         shard = TaskContext.get().partitionId()
-        found = _answer(batches, step, shard, begin)
+        try:
+            found = _answer(batches, step, shard, begin)
+        except HeadwaterError as problem:
+            yield _row(_NOBODY, shard, step.number, _FAILED, json.dumps(failure(problem)).encode())
+            return
         if found is None:
             yield _row(_NOBODY, shard, step.number, _LOST)
         elif isinstance(found, Ended):
@@ -112,12 +127,25 @@ def _round(frames: list[Any], step: _Step, begin: Begin, shards: int) -> tuple[A
                 payload = write_outgoing(Outgoing({receiver: parcels}, found.busy))
                 yield _row(receiver, shard, step.number, int(found.busy), payload.to_pybytes())
 
-    seen = Observation()
     told = _united(frames).repartitionById(shards, sf.col("shard")).mapInArrow(go, _DDL)
-    sent = told.observe(seen, sf.min("stir").alias("least"), sf.max("stir").alias("most")).localCheckpoint()
-    found = seen.get
-    stir = found["least"] if found["least"] in (_LOST, _DONE) else found["most"]
-    return sent.where(sf.col("shard") != _NOBODY), int(stir)
+    sent, least, most = _checkpointed(told)
+    if least == _FAILED:
+        wrong = sent.where(sf.col("stir") == _FAILED).select("payload").collect()
+        raise raised(json.loads(bytes(row["payload"])) for row in wrong) or AssertionError("somebody has failed")
+    return sent.where(sf.col("shard") != _NOBODY), least if least in (_LOST, _DONE) else most
+
+
+def _checkpointed(told: Any) -> tuple[Any, int, int]:
+    """What shards told, once they have, with the least and the most of the stirs in it."""
+    extremes = sf.min("stir").alias("least"), sf.max("stir").alias("most")
+    if is_connect(told.sparkSession):  # there nobody is told what was observed in a checkpoint
+        kept = told.localCheckpoint()
+        found = kept.agg(*extremes).collect()[0].asDict()
+    else:
+        seen = Observation()
+        kept = told.observe(seen, *extremes).localCheckpoint()
+        found = seen.get
+    return kept, int(found["least"]), int(found["most"])
 
 
 def _united(frames: list[Any]) -> Any:

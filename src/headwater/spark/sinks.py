@@ -1,9 +1,9 @@
 """Where changes go once their batch is committed: files, any Spark format, a function.
 
 The default, Parquet files, is exactly once: a file per view, batch and shard, put there whole, under a name that
-depends on the batch alone. Other file formats get a folder per batch, overwritten if the batch is told again; Delta is
-told the batch, and skips what it has. Any other format, and a function, may be given a batch again after a driver has
-died in between; `_batch_id` tells.
+depends on the batch alone. Other file formats, and Parquet in a store that only Spark itself can reach, get a folder
+per batch, overwritten if the batch is told again; Delta is told the batch, and skips what it has. Any other format,
+and a function, may be given a batch again after a driver has died in between; `_batch_id` tells.
 
 The current table of a view is written anew where that is cheap: while it is small, or when much of it has changed.
 With `always` it is written in every batch, with `never` not at all; `view` reads the state itself, and is always right.
@@ -18,7 +18,7 @@ from typing import Any
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from headwater.core.errors import DataError
+from headwater.core.errors import DataError, StateError
 from headwater.spark.checkpoint import Checkpoint
 from headwater.spark.contract import Contract, View
 from headwater.spark.feed import BATCH_ID, FOLDER, feed_schema
@@ -28,7 +28,7 @@ from headwater.spark.state_view import view_of
 from headwater.spark.types import spark_type
 
 CURRENT = ("auto", "always", "never")
-_BY_BATCH = frozenset({"csv", "json", "orc", "avro", "xml", "text"})
+_BY_BATCH = frozenset({"parquet", "csv", "json", "orc", "avro", "xml", "text"})
 _SMALL = 20_000  # rows of a view that are written anew in every batch
 _SHARE = 5  # a larger one, once a fifth of it has changed
 
@@ -43,8 +43,10 @@ class Sink:
     current: str
     _written: dict[str, int] = field(default_factory=dict)  # changes counted when the current table was last written
     _told: int | None = None
+    _as_files: bool = field(init=False)  # the files of a batch are passed on as they are
 
     def __post_init__(self) -> None:
+        self._as_files = self.format == "parquet" and (self.output is None or _is_reachable(self.output))
         if self.output is None and self.format not in ("parquet", "console", "memory", "kafka"):
             raise DataError(f"error[HW801]: the format {self.format} needs a place: give output=...")
 
@@ -59,7 +61,7 @@ class Sink:
     ) -> None:  # fmt: skip
         """Bring a committed batch to where it is to go; then remove the files it came in."""
         changed = {view.name: feed.get(view.name, []) for view in contract.views}
-        asked = foreach_changes is not None or self.format != "parquet"  # Parquet files are passed on as they are
+        asked = foreach_changes is not None or not self._as_files
         frames = (
             {view.name: _changes(spark, checkpoint, view, changed[view.name]) for view in contract.views}
             if asked
@@ -86,7 +88,7 @@ class Sink:
             return
         if not files:
             pass
-        elif format_ == "parquet":
+        elif self._as_files:
             if where is not None:
                 place = folder(f"{where}/changes")
                 for number, name in enumerate(files):
@@ -114,6 +116,14 @@ class Sink:
             return written is None  # nobody knows how far an earlier run got
         rows = manifest.metrics["rows"][view]
         return self.current == "always" or rows <= _SMALL or (count - written) * _SHARE >= rows
+
+
+def _is_reachable(output: str) -> bool:
+    try:
+        folder(output)
+    except StateError:
+        return False
+    return True
 
 
 def _changes(spark: Any, checkpoint: Checkpoint, view: View, files: list[str]) -> Any:

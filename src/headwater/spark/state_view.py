@@ -19,6 +19,9 @@ from headwater.spark.manifest import Manifest
 from headwater.spark.wide import Wide
 from headwater.spark.worker import prepare
 
+_KEPT = 256
+_latest: dict[tuple[str, int], dict[str, Any]] = {}
+
 
 def view(checkpoint: str, name: str, *, spark: Any = None) -> Any:
     """A DataFrame of the rows that a view held after the last batch that was committed there.
@@ -33,10 +36,31 @@ def view(checkpoint: str, name: str, *, spark: Any = None) -> Any:
     return view_of(session, found, name)
 
 
-def progress(checkpoint: str) -> dict[str, Any]:
-    """The figures of the last batch that was committed."""
-    manifest = _last(Checkpoint(str(checkpoint)))
-    return {name: value for name, value in manifest.metrics.items() if name != "feed"}
+def progress(checkpoint: str, batch: int | None = None) -> dict[str, Any]:
+    """The figures of the last batch that was committed, or of another, all of them plain numbers, texts and dicts.
+
+    For a StreamingQueryListener: `progress(checkpoint, event.progress.batchId)`. A process that runs the query knows
+    its latest batches, any other those that the checkpoint still has; of older ones, and of batches that had no rows,
+    there are no figures, and the answer is empty.
+    """
+    found = Checkpoint(str(checkpoint))
+    if batch is None:
+        return figures(_last(found))
+    remembered = _latest.get((found.folder.path, batch))
+    return remembered or next((figures(one) for one in found.history if one.batch == batch), {})
+
+
+def figures(manifest: Manifest) -> dict[str, Any]:
+    """What a batch's manifest says of it, for people."""
+    return {name: value for name, value in manifest.metrics.items() if name not in ("feed", "stale")}
+
+
+def remember(checkpoint: Checkpoint, manifest: Manifest) -> dict[str, Any]:
+    """Keep the figures of a batch for as long as a listener may need to ask for them."""
+    told = _latest[checkpoint.folder.path, manifest.batch] = figures(manifest)
+    while len(_latest) > _KEPT:
+        del _latest[next(iter(_latest))]
+    return told
 
 
 def view_of(spark: Any, checkpoint: Checkpoint, name: str) -> Any:
