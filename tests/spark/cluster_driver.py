@@ -1,14 +1,15 @@
-"""The driver of `test_cluster`: computes, maintains, kills an executor in between, and prints what it found."""
+"""The driver of `test_cluster`: computes, maintains while executors die within batches, prints what it found."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 import headwater as hw
 from headwater import spark as hws
@@ -20,51 +21,76 @@ COMPONENTS = (
     "low(Y, min<L>) :- link(X, Y), low(X, L). low(X, min<L>) :- link(X, Y), low(Y, L)."
 )
 LINKS = [(at, at + 1) for at in range(11)]
+BATCHES = [[(x, y, "insert") for x, y in LINKS], [(5, 6, "delete")]]
+
+
+@hw.register("held", ("int",), "int")
+def held(numbers: pa.Array) -> pa.Array:
+    """Gives its numbers back, and kills the executor that it runs in if one is to die."""
+    if len(numbers) and doomed.exists():
+        doomed.unlink(missing_ok=True)
+        daemon = os.getppid()
+        executor = int(Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()[1])
+        os.kill(executor, signal.SIGKILL)
+    return numbers
 
 
 def rows(frame: Any) -> list[list[int]]:
     return sorted(list(row) for row in frame.collect())
 
 
-def kill_an_executor() -> None:
-    found = subprocess.run(["pgrep", "-f", "CoarseGrainedExecutorBackend.*" + app], capture_output=True, text=True)
-    os.kill(int(found.stdout.split()[0]), signal.SIGKILL)
-
-
-def maintain(number: int, line: str) -> None:
+def drop(number: int) -> None:
     source = folder / "in"
     source.mkdir(exist_ok=True)
-    (source / f"{number}.json").write_text(line)
+    lines = [json.dumps({"x": x, "y": y, "_change_type": kind}) for x, y, kind in BATCHES[number]]
+    (source / f"{number}.json").write_text("\n".join(lines))
     os.utime(source / f"{number}.json", (1_000_000 + number, 1_000_000 + number))
-    stream = spark.readStream.schema("x long, y long, _change_type string").json(str(source))
+
+
+def maintain(text: str, name: str) -> None:
+    stream = spark.readStream.schema("x long, y long, _change_type string").json(str(folder / "in"))
     query = hws.maintain(
-        hw.compile(CLOSURE),
-        {"link": stream},
-        checkpoint=str(folder / "state"),
-        shards=2,
+        hw.compile(text), {"link": stream}, checkpoint=str(folder / name), output=str(folder / "out" / name), shards=2,
         trigger={"availableNow": True},
-    )
+    )  # fmt: skip
     query.awaitTermination()
-    assert query.exception() is None, query.exception()
+    if query.exception() is not None:
+        raise query.exception()
 
 
 master, folder = sys.argv[1], Path(sys.argv[2])
+doomed = folder / "doomed"
 settings = {
     "spark.master": master,
     "spark.executor.memory": "512m",
     "spark.executor.cores": "1",
     "spark.ui.enabled": "false",
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "1s",
 }
 spark = local_session("cluster test", settings)
-app = spark.sparkContext.applicationId
+spark.sparkContext.setLogLevel("OFF")
 links = spark.createDataFrame(LINKS, "x int, y int")
-told = {
+told: dict[str, Any] = {
     "closure": rows(hws.evaluate(hw.compile(CLOSURE), {"link": links}, shards=2)["reach"]),
     "components": rows(hws.evaluate(hw.compile(COMPONENTS), {"link": links}, shards=2)["low"]),
 }
-maintain(0, "\n".join(json.dumps({"x": x, "y": y, "_change_type": "insert"}) for x, y in LINKS))
-kill_an_executor()
-maintain(1, json.dumps({"x": 5, "y": 6, "_change_type": "delete"}))
-told["maintained"] = rows(hws.view(str(folder / "state"), "reach"))
+queries = {
+    "decomposed": (CLOSURE + " kept(X, Z) :- reach(X, Y), Z = held(Y). query kept(X, Y).", "kept"),
+    "gang": (COMPONENTS + " low(Z, min<L>) :- link(X, Y), low(X, L), Z = held(Y).", "low"),
+}
+drop(0)
+for name, (text, _) in queries.items():
+    maintain(text, name)
+drop(1)
+for name, (text, view) in queries.items():
+    doomed.touch()
+    maintain(text, name)
+    assert not doomed.exists()
+    feed = spark.read.parquet(str(folder / "out" / name / view / "changes")).collect()
+    told[name] = {
+        "view": rows(hws.view(str(folder / name), view)),
+        "feed": sorted([batch, kind, *row] for *row, kind, batch in feed),
+        "exchange": hws.progress(str(folder / name))["exchange"],
+    }
 print(json.dumps(told))
 spark.stop()

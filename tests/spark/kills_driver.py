@@ -2,8 +2,8 @@
 
     python kills_driver.py FOLDER VICTIM STEP
 
-VICTIM is `driver` (this process dies at its STEPth step that touches a file), `worker` (in each of the next STEP
-batches one of its Python workers dies), or `nobody`. At the end the view is printed.
+VICTIM is `driver` (this process dies at its STEPth step that touches a file) or `worker` (in each of the next STEP
+batches one of its Python workers dies). At the end the view is printed.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 
 from headwater import spark as hws
@@ -29,9 +30,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("connect")
 
 
+def home(folder: Path) -> Path:
+    """Spark without its zipped Python: what the server starts then loads from where it is installed, compiled.
+
+    The server gives a new Python ten seconds, which are few where the machine is busy and modules must be compiled.
+    """
+    made = folder / "home"
+    made.mkdir()
+    for one in Path(pyspark.__file__).parent.iterdir():
+        if one.name != "python":
+            (made / one.name).symlink_to(one)
+    return made
+
+
 @pytest.fixture(scope="module")
 def told(folder: Path) -> dict[str, Any]:
-    env = os.environ | {"PYTHONPATH": str(SRC), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    env = os.environ | {
+        "PYTHONPATH": str(SRC), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable,
+        "SPARK_HOME": str(home(folder)),
+    }  # fmt: skip
     command = [sys.executable, str(DRIVER), str(folder)]
     made = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
     assert made.returncode == 0, made.stderr[-3000:]

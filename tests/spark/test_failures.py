@@ -77,6 +77,24 @@ def test_a_worker_killed_in_an_exchange_costs_a_try_and_no_more(
     assert rows(hws.view(str(tmp_path / "check"), "low")) == LOW
 
 
+@pytest.mark.parametrize("exchange", ["gang", "shuffle"])
+def test_a_worker_killed_in_evaluate_costs_a_try_and_no_more(
+    spark: Any, tmp_path: Path, held: Any, exchange: str
+) -> None:
+    death = tmp_path / "death"
+
+    def die_once() -> None:
+        if not death.exists():
+            death.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    held(die_once)
+    links = spark.createDataFrame([(one["x"], one["y"]) for one in CHAIN], "x int, y int")
+    views = hws.evaluate(hw.compile(HELD), {"link": links}, shards=2, exchange=exchange)
+    assert death.exists()
+    assert rows(views["low"]) == {(at, 0) for at in range(7)}
+
+
 def test_a_worker_killed_beside_others_costs_a_try_and_no_more(spark: Any, tmp_path: Path, held: Any) -> None:
     source, death = tmp_path / "in", tmp_path / "death"
     drop(source, 0, CHAIN)
