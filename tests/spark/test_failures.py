@@ -123,9 +123,9 @@ def test_the_guard_s_message_reaches_the_driver_from_shards_that_exchange(
     program = hw.compile("relation start(n: int). up(N) :- start(N). up(M) :- up(N), M = N + 1.")
     query = hws.maintain(
         program, {"start": stream(spark, source, "n long")}, checkpoint=str(tmp_path / "check"), shards=2,
-        exchange=exchange, guard=50, trigger=NOW,
+        exchange=exchange, guard=10, trigger=NOW,
     )  # fmt: skip
-    with pytest.raises(Exception, match=r"HW901.*more than 50 r") as told:
+    with pytest.raises(Exception, match=r"HW901.*more than 10 r") as told:
         finish(query)
     assert "did not meet" not in str(told.value)
 

@@ -57,7 +57,8 @@ class Rendezvous(Server):
                 if not meeting.seats:
                     self._meetings.pop(gang, None)
                 raise flight.FlightTimedOutError(f"{come} of {shards} shards have come")
-            yield json.dumps([meeting.seats[one][1] for one in range(shards)]).encode()
+            addresses = [meeting.seats[one][1] for one in range(shards)]
+        yield json.dumps(addresses).encode()
 
     def _wait(self, meeting: _Meeting, number: int, turn: int, patience: float, context: Any) -> None:
         """Until everybody is there, or there is no use in waiting on."""
