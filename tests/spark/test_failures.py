@@ -213,14 +213,14 @@ def test_a_checkpoint_that_a_worker_cannot_write(
 ) -> None:
     """The worker that meets it tells the driver, what was committed stays, and a restart goes on from there."""
     source, checkpoint, wrong = tmp_path / "in", str(tmp_path / "check"), tmp_path / "wrong"
-    program = hw.compile(CLOSURE + " kept(X, Z) :- reach(X, Y), Z = held(Y).")
     begin, end = by_value(trouble), by_value(as_before)
+    held(lambda: begin() if wrong.exists() else end())
+    program = hw.compile(CLOSURE + " kept(X, Z) :- reach(X, Y), Z = held(Y).")
 
     def run() -> None:
         links = {"link": stream(spark, source)}
         finish(hws.maintain(program, links, checkpoint=checkpoint, shards=1, trigger=NOW))
 
-    held(lambda: begin() if wrong.exists() else end())
     drop(source, 0, CHAIN)
     run()
     drop(source, 1, SPLIT)
