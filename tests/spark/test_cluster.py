@@ -18,6 +18,8 @@ from tests.spark.conftest import SRC
 from tests.spark.test_connect import fed, listed
 from tests.spark.test_maintain import closure, lowest
 
+pytestmark = pytest.mark.soak
+
 HOME = Path(pyspark.__file__).parent
 DRIVER = Path(__file__).with_name("cluster_driver.py")
 

@@ -16,6 +16,8 @@ from headwater import spark as hws
 from tests.spark.conftest import SRC
 from tests.spark.test_maintain import closure, lowest
 
+pytestmark = pytest.mark.soak
+
 DRIVER = Path(__file__).with_name("connect_driver.py")
 # The links after each of the driver's batches; the first brings a static row along.
 STATES = [
