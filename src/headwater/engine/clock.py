@@ -87,7 +87,7 @@ class Clock:
         assert life is not None
         if now is None:
             raise DataError(
-                f"error[HW803]: `{store.name}` lives by the clock, and no time is known yet; "
+                f"error[HW803]: `{store.name}` lives by the clock, and no time is known yet; tell it by a row of a stream, or "
                 "call advance(...) with the time it is now first"
             )
         if life.slide is not None:

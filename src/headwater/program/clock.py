@@ -98,6 +98,14 @@ def time_problems(program: Program) -> Iterator[Diagnostic]:
 
 
 def _extents(relation: Relation, clock: Type | None) -> Iterator[Diagnostic]:
+    if relation.kind is Kind.STREAM and relation.key is not None and 0 in relation.key:
+        yield Diagnostic(
+            "HW221",
+            f"the time of stream `{relation.name}` cannot be part of its key",
+            relation.span,
+            note="a newer row takes the place of an older one with its key, so the time tells them apart anyway",
+            hint="leave it out of the key; if rows of all times are to stay, leave out the key",
+        )
     if relation.lateness is not None and relation.kind is not Kind.STREAM:
         yield Diagnostic(
             "HW219",
