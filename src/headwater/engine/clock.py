@@ -87,8 +87,8 @@ class Clock:
         assert life is not None
         if now is None:
             raise DataError(
-                f"error[HW803]: `{store.name}` lives by the clock, and no time is known yet; tell it by a row of a stream, or "
-                "call advance(...) with the time it is now first"
+                f"error[HW803]: `{store.name}` lives by the clock, and no time is known yet; "
+                "call advance(...) with the time it is now first, or give a row of a stream that tells it"
             )
         if life.slide is not None:
             waiting = self._stores[pending(store.name)]
