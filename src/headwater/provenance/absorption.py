@@ -103,6 +103,11 @@ def size(function: Function) -> int:
     return function.node_count()
 
 
+def smaller(one: Function, other: Function) -> Function:
+    """The one with fewer nodes."""
+    return other if other.node_count() < one.node_count() else one
+
+
 def diagram(function: Function) -> Diagram:
     """The nodes of a function, to be read."""
     return Diagram.of(function.data_bytes())

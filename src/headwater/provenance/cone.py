@@ -136,7 +136,7 @@ class Cone:
                         room.release(old)
                     room.hold(new)
                     functions[node] = new
-                    gained[node] = part
+                    gained[node] = absorption.smaller(part, new)
         return functions.get(self._goal, absorption.never())
 
     def _offer(

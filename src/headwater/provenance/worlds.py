@@ -298,7 +298,7 @@ class Worlds:
             new = function if old is None else self.room.disjunction(old, function)
             if old is None or not absorption.same(old, new):
                 self._set(table, number, new)
-                gained[number] = function
+                gained[number] = absorption.smaller(function, new)  # what is new may be told with or without the old
         self._gain(table, gained)
         return gained
 

@@ -5,8 +5,9 @@ in the view while its provenance holds.
 
 Where this departs from Algorithm 1:
 
-- What goes on is the derivation as it came. The algorithm sends `new AND NOT old`, which says the same to whoever
-  knows `old`, but is a larger formula, is not monotone, and is wrong by itself once `old` has died.
+- What goes on is the derivation as it came, or all that is known of the row, whichever is smaller: absorption
+  makes the whole simpler than its parts. The algorithm sends `new AND NOT old`, which says the same to whoever knows
+  `old`, but is not monotone, and is wrong by itself once `old` has died.
 - The algorithm ignores deletions on the recursive stream and, in its code, sends none either (its text says that it
   does). Here no deletion of a derived row travels at all: dead *facts* do, to every node, and each node frees all
   its annotations of them: tables, joins and what waits in MinShip alike.

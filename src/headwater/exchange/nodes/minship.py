@@ -118,8 +118,8 @@ class MinShip(Generic[Annotation]):
         for row in self._due:
             told = self.kept.pop(row)
             sent = self.sent.get(row)
-            self.sent[row] = told if sent is None else self._algebra.either(sent, told)
-            out.append((row, told))
+            self.sent[row] = whole = told if sent is None else self._algebra.either(sent, told)
+            out.append((row, min(told, whole, key=self._algebra.size)))
         self._due = {}
         return out
 

@@ -36,7 +36,7 @@ class Provenances(Generic[Annotation]):
         if new is old:
             return None
         self.table.put(row, new)
-        return provenance
+        return min(provenance, new, key=self.algebra.size)
 
     def touched(self, dead: Set[int]) -> list[Row]:
         """The rows whose annotation may name one of these facts."""
