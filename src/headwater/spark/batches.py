@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import types as st
 
 from headwater.core.errors import ExchangeError, HeadwaterError
 from headwater.engine.guard import Guard
@@ -35,7 +37,7 @@ from headwater.spark.state_view import remember
 from headwater.spark.worker import Run, alone, prepare
 
 _REPORT = pa.schema([pa.field("report", pa.string()), pa.field("about", pa.string())])
-_REPORT_DDL = "report string, about string"
+_REPORT_TYPE = st.StructType([st.StructField(name, st.StringType()) for name in _REPORT.names])
 _TRIES = 3
 
 
@@ -93,9 +95,9 @@ class Batches:
         plan = self._plan
         assignment = checkpoint.assignment(plan.recipe, plan.means.scheme, batch, plan.guard)
         now = clocks.wall() if plan.by_wall else None
-        static = self._static if checkpoint.committed is None else []
-        frames = [*(_frame(spark, one) for one in static), frame]
-        reports, about = _tried(gathered(spark, frames, plan.means.shards), plan, assignment, now)
+        if checkpoint.committed is None and self._static:
+            frame = gathered(spark, [*(_frame(spark, one) for one in self._static), frame], plan.means.shards)
+        reports, about = _tried(frame, plan, assignment, now)
         metrics = _metrics(plan, checkpoint.manifest, reports, about, time.perf_counter() - begun)
         rejected: dict[str, int] = {}
         for said in about:
@@ -144,20 +146,20 @@ def _tried(sent: Any, plan: Plan, assignment: Assignment, now: int | None) -> tu
 def _ran(sent: Any, plan: Plan, assignment: Assignment, now: int | None, text: str) -> Any:
     begin, shards = _beginning(plan.contract, assignment, now), plan.means.shards
     if plan.means.exchange == "shuffle":
-        return rounds.outcomes(rounds.exchange(sent, begin, shards, text), begin, shards, _give, _REPORT_DDL)
+        return rounds.outcomes(rounds.exchange(sent, begin, shards, text), begin, shards, _give, _REPORT_TYPE)
     if plan.means.exchange == "gang":
-        return ganged(sent, begin, shards, _give, _REPORT_DDL, _failed)
+        return ganged(sent, begin, shards, _give, _REPORT_TYPE, _failed)
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bundles = list(batches)
-        shard = shard_of(bundles)
+        shard = shard_of(bundles, TaskContext.get().partitionId())
         try:
             told = alone(begin(shard, bundles))
         except HeadwaterError as problem:
             told = _failed(problem)
         yield from _give(shard, told)
 
-    return sent.mapInArrow(work, _REPORT_DDL)
+    return sent.mapInArrow(work, _REPORT_TYPE)
 
 
 def _beginning(contract: Contract, assignment: Assignment, wall: int | None) -> Callable[..., Run]:

@@ -225,12 +225,13 @@ def _surely_fits(column: pa.ChunkedArray, kind: Type) -> bool:
 # At the shard
 
 
-def shard_of(batches: Iterable[pa.RecordBatch]) -> int:
+def shard_of(batches: Iterable[pa.RecordBatch], partition: int) -> int:
     """The shard whose bundles these are.
 
-    Spark's number of the partition does not tell: `coalesce` runs several partitions in one task.
+    Spark's number of the partition tells only where there are none: with `coalesce`, a user lets several partitions run
+    in one task.
     """
-    return next(int(batch.column("shard")[0].as_py()) for batch in batches if batch.num_rows)
+    return next((int(batch.column("shard")[0].as_py()) for batch in batches if batch.num_rows), partition)
 
 
 @dataclass(slots=True)

@@ -6,6 +6,8 @@ worker imports the engine and loads its compiled loops itself, which takes a sec
 
 from __future__ import annotations
 
+import gc
+
 from pyspark.daemon import manager
 
 import headwater.exchange.gang
@@ -29,4 +31,6 @@ def ready() -> None:
 
 if __name__ == "__main__":
     ready()
+    gc.collect()
+    gc.freeze()  # a worker collects garbage after every task, and must not go through all that is loaded each time
     manager()

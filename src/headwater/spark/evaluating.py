@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
+from pyspark import TaskContext
 
 from headwater.core.errors import DataError
 from headwater.engine.guard import DEFAULT_GUARD, Guard
@@ -80,7 +81,7 @@ def _computed(spark: Any, frames: list[Any], contract: Contract, means: Means, g
 
     def compute(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bundles = list(batches)
-        shard = shard_of(bundles)
+        shard = shard_of(bundles, TaskContext.get().partitionId())
         yield from give(shard, alone(begin(shard, bundles)))
 
     return gathered(spark, frames, means.shards).mapInArrow(compute, wide.schema)

@@ -9,7 +9,6 @@ committed is skipped when Spark brings it again, and one that was not leaves not
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
 from typing import Any
 
 from headwater.engine.guard import DEFAULT_GUARD, Guard
@@ -21,7 +20,7 @@ from headwater.spark.contract import agree
 from headwater.spark.means import choose_means
 from headwater.spark.programs import program_of
 from headwater.spark.recipe import Recipe
-from headwater.spark.routes import routed
+from headwater.spark.routes import delivered, routed
 from headwater.spark.session import is_connect, session_of
 from headwater.spark.sinks import CURRENT, Sink
 from headwater.spark.state_view import views_noted
@@ -96,8 +95,7 @@ def maintain(
     flows = [frame for frame in sent if frame.isStreaming]
     if by_wall:
         flows.append(clocks.heartbeat(spark))
-    flow = reduce(lambda one, other: one.unionAll(other), flows)
-    writer = flow.writeStream.foreachBatch(batches)
+    writer = delivered(flows, means.shards).writeStream.foreachBatch(batches)
     writer = writer.option("checkpointLocation", str(checkpoint))
     if name is not None:
         writer = writer.queryName(name)

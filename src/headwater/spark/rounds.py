@@ -89,7 +89,7 @@ def outcomes(
 
     def collect(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held = list(batches)
-        shard = bundles.shard_of(held)
+        shard = bundles.shard_of(held, TaskContext.get().partitionId())
         found = _answer(held, step, shard, begin)
         assert isinstance(found, Ended), "a finished transaction has a value"
         yield from give(shard, found.value)

@@ -19,7 +19,7 @@ def routed(frame: Any, given: Input, scheme: Scheme, shards: int) -> Any:
     """A DataFrame's rows in bundles, each with its shard."""
 
     def send(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return bundle(batches, given, scheme, shards, TaskContext.get().partitionId())
+        yield from bundle(batches, given, scheme, shards, TaskContext.get().partitionId())
 
     seen = frame if frame.columns else frame.select(sf.lit(True).alias("row"))  # rows without columns are not counted
     return seen.mapInArrow(send, DDL)
@@ -34,7 +34,12 @@ def _numbers(spark: Any, shards: int) -> Any:
 
 def gathered(spark: Any, frames: list[Any], shards: int) -> Any:
     """The bundles of all inputs, every shard's in a partition of its own, also where a shard gets none."""
-    every = reduce(lambda one, other: one.unionAll(other), [_numbers(spark, shards), *frames])
+    return delivered([_numbers(spark, shards), *frames], shards)
+
+
+def delivered(frames: list[Any], shards: int) -> Any:
+    """The bundles of some inputs, which may be streams, the ones of every shard in the partition of its number."""
+    every = reduce(lambda one, other: one.unionAll(other), frames)
     to_all = sf.sequence(sf.lit(0), sf.lit(shards - 1))
     receivers = sf.when(sf.col("shard") == EVERYWHERE, to_all).otherwise(sf.array("shard"))
     others = [name for name in SCHEMA.names if name != "shard"]
