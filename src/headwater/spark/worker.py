@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Generator, Iterable
+from itertools import count
 from typing import Any
 
 from headwater.core import functions
@@ -12,9 +14,20 @@ from headwater.exchange.wire import Incoming, Outgoing
 Run = Generator[Outgoing, Incoming, Any]  # a shard's transaction; its value is what is told of it
 
 
+_tasks = count(1)
+_EARLY = 4  # by then a worker has loaded what it needs
+
+
 def prepare(named: Iterable[tuple[str, Function]]) -> None:
-    """Make the user's own functions known in this process."""
+    """Make the user's own functions known in this process.
+
+    Spark has a worker collect garbage after every task, which goes through everything that is loaded; what is there
+    after a few tasks stays, and is left out from then on.
+    """
     functions.adopt(named)
+    if next(_tasks) == _EARLY:
+        gc.collect()
+        gc.freeze()
 
 
 def drive(run: Run, swap: Callable[[Outgoing], Incoming]) -> Any:
