@@ -11,10 +11,12 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from headwater.core.diagnostics import Diagnostic
+from headwater.core.errors import ProgramError
 from headwater.core.source import Source
 from headwater.core.types import Type
 from headwater.language.printer import as_written, print_tree
 from headwater.language.reading import read_program, read_sql, read_text
+from headwater.language.sql.wording import in_sql
 from headwater.language.tree import Tree
 from headwater.plan.build import build
 from headwater.plan.explain import explain
@@ -148,10 +150,19 @@ def _typed(tables: Tables | None) -> dict[str, dict[str, Type | None]]:
 
 
 def compile_tree(tree: Tree, *, disabled: Iterable[str] = ()) -> CompiledProgram:
-    checked = check(tree)
+    checked = check(tree) if tree.text is None else _check_sql(tree)
     left_out = tuple(disabled)
     return CompiledProgram(tree, checked, leases(_with_times(checked, left_out)), left_out)
 
 
 def _with_times(checked: Program, disabled: tuple[str, ...]) -> Program:
     return kept_times(progressive(rewrite(checked, disabled=disabled)))
+
+
+def _check_sql(tree: Tree) -> Program:
+    """The checked program; what is found is told in the words of SQL."""
+    try:
+        found = check(tree)
+    except ProgramError as problem:
+        raise type(problem)(tuple(map(in_sql, problem.diagnostics))) from None
+    return replace(found, warnings=tuple(map(in_sql, found.warnings)))

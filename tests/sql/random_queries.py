@@ -256,8 +256,27 @@ class Grammar:
 
 def recursive_query(dice: random.Random) -> str:
     """A linear recursion with UNION that ends: over the values of a table, or with a bound."""
+    text, scope = _recursion(dice, "UNION")
     grammar = Grammar(dice)
-    name = "r"
+    first = scope.columns[0][0]
+    if dice.random() < 0.4:
+        return f"{text}SELECT * FROM r"
+    if dice.random() < 0.5:
+        return f"{text}SELECT {first}, {grammar.aggregate(scope, 'int')} FROM r GROUP BY {first}"
+    return f"{text}SELECT {grammar.value(scope, 'int', 1)} FROM r{grammar.where(scope, 1)}"
+
+
+def linear_query(dice: random.Random, union: str) -> str:
+    """A linear recursion of which only the distinct rows are looked at, so that any engine's UNION ALL will do."""
+    text, scope = _recursion(dice, union)
+    grammar = Grammar(dice)
+    if dice.random() < 0.4:
+        return f"{text}SELECT DISTINCT * FROM r"
+    return f"{text}SELECT DISTINCT {grammar.value(scope, 'int', 1)} AS v FROM r{grammar.where(scope, 1)}"
+
+
+def _recursion(dice: random.Random, union: str) -> tuple[str, Scope]:
+    grammar = Grammar(dice)
     if dice.random() < 0.5:
         anchor = "SELECT x, y FROM w"
         step = "SELECT w.x, r.q FROM w JOIN r ON w.y = r.p"
@@ -272,9 +291,4 @@ def recursive_query(dice: random.Random) -> str:
     if dice.random() < 0.4:
         extra = grammar.comparison(scope).replace("nullif", "coalesce")
         step += f" {'AND' if 'WHERE' in step else 'WHERE'} {extra}"
-    text = f"WITH RECURSIVE {head} AS ({anchor} UNION {step}) "
-    if dice.random() < 0.4:
-        return f"{text}SELECT * FROM {name}"
-    if dice.random() < 0.5:
-        return f"{text}SELECT {columns[0][0]}, {grammar.aggregate(scope, 'int')} FROM r GROUP BY {columns[0][0]}"
-    return f"{text}SELECT {grammar.value(scope, 'int', 1)} FROM r{grammar.where(scope, 1)}"
+    return f"WITH RECURSIVE {head} AS ({anchor} {union} {step}) ", scope

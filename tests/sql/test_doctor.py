@@ -1,4 +1,4 @@
-"""The doctor's verdicts; `tests/spark/test_doctor.py` holds them against Spark itself."""
+"""The doctor's verdicts; `tests/spark/test_sql.py` holds them against Spark itself."""
 
 from __future__ import annotations
 
@@ -39,6 +39,11 @@ def test_mutual_recursion_is_told_for_each_view() -> None:
         "SELECT * FROM x"
     )
     assert [finding.verdict for finding in diagnose(Source("query.sql", text))] == [Verdict.REJECTED] * 2
+
+
+def test_a_recursion_in_brackets_is_found() -> None:
+    text = "SELECT a FROM t WHERE a IN (WITH RECURSIVE r(n) AS (SELECT 1 UNION SELECT n FROM r) SELECT n FROM r)"
+    assert [finding.verdict for finding in diagnose(Source("query.sql", text))] == [Verdict.REJECTED]
 
 
 def test_without_recursion_there_is_nothing_to_tell() -> None:

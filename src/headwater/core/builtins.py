@@ -15,6 +15,7 @@ from headwater.core.casts import CASTS
 from headwater.core.functions import Function
 from headwater.core.logic import LOGIC
 from headwater.core.sql_functions import SQL_FUNCTIONS
+from headwater.core.time_functions import TIME_FUNCTIONS
 from headwater.core.types import Type
 
 _INT, _FLOAT, _STRING, _BOOL, _LIST = Type.INT, Type.FLOAT, Type.STRING, Type.BOOL, Type.LIST
@@ -258,7 +259,7 @@ _ALL = (
 )
 
 BUILTINS: Mapping[str, Function] = MappingProxyType(
-    {function.name: function for function in (*_ALL, *LOGIC, *SQL_FUNCTIONS, *CASTS)}
+    {function.name: function for function in (*_ALL, *LOGIC, *SQL_FUNCTIONS, *TIME_FUNCTIONS, *CASTS)}
 )
 
 GOAL_NAMES = frozenset({"encd", "decd"})

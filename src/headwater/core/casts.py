@@ -53,7 +53,7 @@ def _to_bool(value: Any) -> bool | None:
     return _TRUTH.get(value.strip().lower()) if isinstance(value, str) else value != 0
 
 
-def _to_time(value: Any) -> int | None:
+def to_time(value: Any) -> int | None:
     """A text of ISO 8601, in UTC unless it says otherwise, or a number of seconds since 1970."""
     try:
         if not isinstance(value, str):
@@ -79,5 +79,5 @@ CASTS = (
     Function("try_to_string", (None,), Type.STRING, _to_string, doc="as text, as Spark writes it"),
     Function("time_to_string", (Type.TIMESTAMP,), Type.STRING, _time_text, doc="a moment as text", grows=False),
     _or_null("try_to_bool", Type.BOOL, _to_bool, "true or false; null if it says neither"),
-    _or_null("try_to_timestamp", Type.TIMESTAMP, _to_time, "the moment of a text, or of seconds since 1970; else null"),
+    _or_null("try_to_timestamp", Type.TIMESTAMP, to_time, "the moment of a text, or of seconds since 1970; else null"),
 )

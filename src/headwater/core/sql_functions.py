@@ -1,14 +1,10 @@
-"""Functions with SQL's conventions: positions count from 1, patterns match as LIKE does, and what has no value is null.
-
-Timestamps come as microseconds since 1970, in UTC.
-"""
+"""Functions with SQL's conventions: positions count from 1, patterns match as LIKE does, what has no value is null."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from typing import Any
@@ -17,21 +13,12 @@ from headwater.core.functions import Function
 from headwater.core.logic import wider
 from headwater.core.types import Type
 
-_INT, _FLOAT, _STRING, _BOOL, _LIST, _TIME = (
-    Type.INT,
-    Type.FLOAT,
-    Type.STRING,
-    Type.BOOL,
-    Type.LIST,
-    Type.TIMESTAMP,
-)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DAY = 86_400_000_000
+_INT, _FLOAT, _STRING, _BOOL, _LIST = Type.INT, Type.FLOAT, Type.STRING, Type.BOOL, Type.LIST
 _MOST_DIGITS = 400  # more than any float has, before or behind the point
 _EXACT = Context(prec=2 * _MOST_DIGITS + 50)
 
 
-def _or_null(body: Callable[..., Any]) -> Callable[..., Any]:
+def or_null(body: Callable[..., Any]) -> Callable[..., Any]:
     """The function, with null where an argument is null or there is no value."""
 
     def total(*values: Any) -> Any:
@@ -46,14 +33,14 @@ def _or_null(body: Callable[..., Any]) -> Callable[..., Any]:
     return total
 
 
-def _partial(
+def partial(
     name: str, params: tuple[Type | None, ...], result: Type | None, body: Callable[..., Any], doc: str, **more: Any
 ) -> Function:
     more.setdefault("grows", False)
-    return Function(name, params, result, _or_null(body), doc=doc, sees_nulls=True, nullable=lambda _: True, **more)
+    return Function(name, params, result, or_null(body), doc=doc, sees_nulls=True, nullable=lambda _: True, **more)
 
 
-def _plain(
+def plain(
     name: str, params: tuple[Type | None, ...], result: Type | None, body: Callable[..., Any], doc: str, **more: Any
 ) -> Function:
     more.setdefault("grows", False)
@@ -93,6 +80,17 @@ def _round_half_up(value: float, digits: int = 0) -> float:
         return type(value)(0)
     found = Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _EXACT)
     return type(value)(found)
+
+
+def _positive_remainder(left: float, right: float) -> float:
+    found = _remainder(left, right)
+    return _remainder(found + right, right) if found < 0 else found
+
+
+def _log(base: float, value: float) -> float:
+    if base == 10:
+        return math.log10(value)
+    return math.log2(value) if base == 2 else math.log(value) / math.log(base)
 
 
 def _sign(value: float) -> float:
@@ -167,75 +165,69 @@ def _capitals(text: str) -> str:
     return " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
 
 
+def _split(text: str, pattern: str, most: int = 0) -> tuple[str, ...]:
+    """As Spark splits: no part for an empty match at the start, the rest in one piece once there are enough."""
+    parts: list[str] = []
+    at = 0
+    for match in re.finditer(pattern, text):
+        if most > 0 and len(parts) == most - 1:
+            break
+        if match.end() == 0 or (match.start() == match.end() == len(text)):
+            continue
+        parts.append(text[at : match.start()])
+        at = match.end()
+    return (*parts, text[at:])
+
+
+def _java_groups(replacement: str) -> str:
+    """`$1` names a group in Java, `\\g<1>` in Python."""
+    return re.sub(r"\\(.)|\$(\d+)", lambda one: f"\\g<{one[2]}>" if one[2] else one[0], replacement)
+
+
+def _replaced(text: str, pattern: str, replacement: str) -> str:
+    return re.sub(pattern, _java_groups(replacement), text)
+
+
+def _extracted(text: str, pattern: str, group: int) -> str:
+    match = re.search(pattern, text)
+    return (match.group(group) or "") if match else ""
+
+
+def _translated(text: str, old: str, new: str) -> str:
+    pairs: dict[int, str | None] = {}
+    for at, letter in enumerate(old):
+        pairs.setdefault(ord(letter), new[at] if at < len(new) else None)
+    return text.translate(pairs)
+
+
+def _item_from_0(items: tuple[Any, ...], place: int) -> Any:
+    return items[place] if 0 <= place < len(items) else None
+
+
 def _item(items: tuple[Any, ...], place: int) -> Any:
     if place == 0 or abs(place) > len(items):
         return None
     return items[place - 1] if place > 0 else items[place]
 
 
-# Times
-
-
-def _moment(micros: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=micros)
-
-
-def _micros(moment: datetime) -> int:
-    since = moment - _EPOCH
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-
-
-def _part(name: str, of: Callable[[datetime], int], doc: str) -> Function:
-    return _plain(name, (_TIME,), _INT, lambda micros: of(_moment(micros)), doc)
-
-
-def _truncated(unit: str, micros: int) -> int | None:
-    moment = _moment(micros)
-    day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
-    match unit.lower():
-        case "year" | "yyyy" | "yy":
-            return _micros(day.replace(month=1, day=1))
-        case "quarter":
-            return _micros(day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1))
-        case "month" | "mon" | "mm":
-            return _micros(day.replace(day=1))
-        case "week":
-            return _micros(day - timedelta(days=day.weekday()))
-        case "day" | "dd":
-            return _micros(day)
-        case "hour":
-            return _micros(moment.replace(minute=0, second=0, microsecond=0))
-        case "minute":
-            return _micros(moment.replace(second=0, microsecond=0))
-        case "second":
-            return _micros(moment.replace(microsecond=0))
-        case _:
-            return None
-
-
-def _day_of_week(moment: datetime) -> int:
-    """1 is Sunday."""
-    return (moment.weekday() + 1) % 7 + 1
-
-
 _SINGLE, _PAIR = (_STRING,), (_STRING, _STRING)
 
 SQL_FUNCTIONS = (
-    _partial(
+    partial(
         "divide", (_FLOAT, _FLOAT), _FLOAT, lambda left, right: left / right, "a quotient; null by zero", grows=True
     ),
-    _partial("quotient", (None, None), _INT, _quotient, "a quotient without its fraction; null by zero"),
-    _partial(
+    partial("quotient", (None, None), _INT, _quotient, "a quotient without its fraction; null by zero"),
+    partial(
         "remainder", (None, None), None, _remainder, "what a division leaves, with the sign of the first", typing=wider
     ),
-    _partial("round_half_up", (None, _INT), None, _round_half_up, "to digits, halves away from zero", also=(1,)),
-    _plain("sign", (_FLOAT,), _FLOAT, _sign, "-1.0, 0.0 or 1.0"),
-    _partial("try_to_int", (None,), _INT, _whole, "an integer, towards zero; null if it is none"),
-    _partial("try_to_float", (None,), _FLOAT, _number, "a float; null if it is none"),
-    _partial("try_sqrt", (_FLOAT,), _FLOAT, math.sqrt, "square root; null of a negative number", grows=True),
-    _partial("try_log", (_FLOAT,), _FLOAT, math.log, "natural logarithm; null if there is none", grows=True),
-    _partial("try_exp", (_FLOAT,), _FLOAT, math.exp, "e to the power; null if it is too large", grows=True),
-    _partial("try_pow", (_FLOAT, _FLOAT), _FLOAT, math.pow, "a power; null if there is none", grows=True),
+    partial("round_half_up", (None, _INT), None, _round_half_up, "to digits, halves away from zero", also=(1,)),
+    plain("sign", (_FLOAT,), _FLOAT, _sign, "-1.0, 0.0 or 1.0"),
+    partial("try_to_int", (None,), _INT, _whole, "an integer, towards zero; null if it is none"),
+    partial("try_to_float", (None,), _FLOAT, _number, "a float; null if it is none"),
+    partial("try_sqrt", (_FLOAT,), _FLOAT, math.sqrt, "square root; null of a negative number", grows=True),
+    partial("try_log", (_FLOAT,), _FLOAT, math.log, "natural logarithm; null if there is none", grows=True),
+    partial("try_exp", (_FLOAT,), _FLOAT, math.exp, "e to the power; null if it is too large", grows=True),
+    partial("try_pow", (_FLOAT, _FLOAT), _FLOAT, math.pow, "a power; null if there is none", grows=True),
     Function(
         "greatest",
         (None,),
@@ -260,10 +252,10 @@ SQL_FUNCTIONS = (
         sees_nulls=True,
         nullable=all,
     ),
-    _partial("like", (_STRING, _STRING, _STRING), _BOOL, _like, "matches a pattern with % and _", also=(2,)),
-    _partial("ilike", (_STRING, _STRING, _STRING), _BOOL, _ilike, "like, in capitals or not", also=(2,)),
-    _partial("rlike", _PAIR, _BOOL, _rlike, "a regular expression is found in it"),
-    _plain(
+    partial("like", (_STRING, _STRING, _STRING), _BOOL, _like, "matches a pattern with % and _", also=(2,)),
+    partial("ilike", (_STRING, _STRING, _STRING), _BOOL, _ilike, "like, in capitals or not", also=(2,)),
+    partial("rlike", _PAIR, _BOOL, _rlike, "a regular expression is found in it"),
+    plain(
         "substring",
         (_STRING, _INT, _INT),
         _STRING,
@@ -271,17 +263,17 @@ SQL_FUNCTIONS = (
         "from a position (from 1), so many characters",
         also=(2,),
     ),
-    _plain(
+    plain(
         "left", (_STRING, _INT), _STRING, lambda text, count: text[: max(0, count)], "so many characters at its start"
     ),
-    _plain(
+    plain(
         "right",
         (_STRING, _INT),
         _STRING,
         lambda text, count: text[len(text) - count :] if 0 < count <= len(text) else text if count > 0 else "",
         "so many characters at its end",
     ),
-    _plain(
+    plain(
         "lpad",
         (_STRING, _INT, _STRING),
         _STRING,
@@ -290,7 +282,7 @@ SQL_FUNCTIONS = (
         also=(2,),
         grows=True,
     ),
-    _plain(
+    plain(
         "rpad",
         (_STRING, _INT, _STRING),
         _STRING,
@@ -299,11 +291,11 @@ SQL_FUNCTIONS = (
         also=(2,),
         grows=True,
     ),
-    _plain("ltrim", _SINGLE, _STRING, lambda text: text.lstrip(" "), "without spaces at its start"),
-    _plain("rtrim", _SINGLE, _STRING, lambda text: text.rstrip(" "), "without spaces at its end"),
-    _plain("repeat", (_STRING, _INT), _STRING, lambda text, count: text * max(0, count), "so many times", grows=True),
-    _plain("position", _PAIR, _INT, lambda text, part: text.find(part) + 1, "where a part begins, from 1; 0: nowhere"),
-    _plain("initcap", _SINGLE, _STRING, _capitals, "every word with a capital"),
+    plain("ltrim", _SINGLE, _STRING, lambda text: text.lstrip(" "), "without spaces at its start"),
+    plain("rtrim", _SINGLE, _STRING, lambda text: text.rstrip(" "), "without spaces at its end"),
+    plain("repeat", (_STRING, _INT), _STRING, lambda text, count: text * max(0, count), "so many times", grows=True),
+    plain("position", _PAIR, _INT, lambda text, part: text.find(part) + 1, "where a part begins, from 1; 0: nowhere"),
+    plain("initcap", _SINGLE, _STRING, _capitals, "every word with a capital"),
     Function(
         "concat_ws",
         (_STRING, None),
@@ -314,29 +306,18 @@ SQL_FUNCTIONS = (
         sees_nulls=True,
         nullable=lambda nulls: nulls[0],
     ),
-    _partial(
+    partial("item_from_0", (_LIST, _INT), None, _item_from_0, "item of a list, from 0", typing=lambda _: None),
+    partial(
         "item", (_LIST, _INT), None, _item, "item of a list (from 1; negative from its end)", typing=lambda _: None
     ),
-    _part("year", lambda moment: moment.year, "the year"),
-    _part("quarter", lambda moment: (moment.month - 1) // 3 + 1, "the quarter of the year"),
-    _part("month", lambda moment: moment.month, "the month, from 1"),
-    _part("day", lambda moment: moment.day, "the day of the month"),
-    _part("dayofweek", _day_of_week, "the day of the week, from 1 for Sunday"),
-    _part("dayofyear", lambda moment: moment.timetuple().tm_yday, "the day of the year, from 1"),
-    _part("hour", lambda moment: moment.hour, "the hour"),
-    _part("minute", lambda moment: moment.minute, "the minute"),
-    _part("second", lambda moment: moment.second, "the second"),
-    _plain("unix_timestamp", (_TIME,), _INT, lambda micros: micros // 1_000_000, "seconds since 1970"),
-    _partial("date_trunc", (_STRING, _TIME), _TIME, _truncated, "the start of the year, month, day, hour it is in"),
-    _plain(
-        "date_add",
-        (_TIME, _INT),
-        _TIME,
-        lambda micros, days: micros - micros % _DAY + days * _DAY,
-        "the day so many days later",
-        grows=True,
-    ),
-    _plain(
-        "datediff", (_TIME, _TIME), _INT, lambda end, start: end // _DAY - start // _DAY, "days between two moments"
-    ),
+    plain("regexp_split", _PAIR, _LIST, _split, "the parts between what a regular expression matches"),
+    partial("regexp_split_to", (_STRING, _STRING, _INT), _LIST, _split, "so many parts at most"),
+    plain("regexp_replace", (_STRING, _STRING, _STRING), _STRING, _replaced, "what matches, replaced", grows=True),
+    partial("regexp_extract", (_STRING, _STRING, _INT), _STRING, _extracted, "a group of the first match, or nothing"),
+    plain("translate", (_STRING, _STRING, _STRING), _STRING, _translated, "letters replaced by others, one by one"),
+    plain("trim_of", _PAIR, _STRING, lambda text, letters: text.strip(letters), "without these letters at both ends"),
+    plain("ltrim_of", _PAIR, _STRING, lambda text, letters: text.lstrip(letters), "without these at its start"),
+    plain("rtrim_of", _PAIR, _STRING, lambda text, letters: text.rstrip(letters), "without these at its end"),
+    partial("try_log_of", (_FLOAT, _FLOAT), _FLOAT, _log, "logarithm to a base; null if there is none", grows=True),
+    partial("pmod", (None, None), None, _positive_remainder, "what a division leaves, never below 0", typing=wider),
 )

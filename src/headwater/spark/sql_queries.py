@@ -1,41 +1,47 @@
-"""Recursion as it should be: SQL over a session's tables, computed by Headwater instead of by Spark's own CTEs."""
+"""Recursion as it should be: SQL over a session's tables, its recursions computed by Headwater, all else by Spark."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from string import Formatter
 from typing import Any
 
 from headwater import pipeline
-from headwater.core.errors import DataError
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.errors import CheckProblem, SyntaxProblem
 from headwater.core.source import Source
-from headwater.core.types import Type
 from headwater.language.sql.doctor import diagnose
-from headwater.language.sql.program import tables_read
-from headwater.language.tree import Ordering, Query
-from headwater.program.items import ListOf
+from headwater.language.sql.program import translate_views
+from headwater.language.sql.split import Named, Recursion, Select, Steps, split
 from headwater.spark.evaluating import evaluate
-from headwater.spark.types import shape_of, type_of
+from headwater.spark.programs import columns_of
+
+_RECURSIVE = re.compile(r"\brecursive\b", re.IGNORECASE)
 
 
 def sql(spark: Any, text: str, *, shards: int | None = None, exchange: str | None = None) -> Any:
     """The rows of a query, as in `WITH RECURSIVE ... UNION ...`: a DataFrame.
 
-    Tables and views that the text does not define are the session's. A text without recursion runs in Spark itself.
+    Tables and views that the text does not define are the session's. Only recursive views are computed by Headwater,
+    as sets; what they read and what reads them runs in Spark itself, with everything that Spark's SQL has.
     """
-    read, recursive = tables_read(Source("<text>", text))
-    if not recursive:
+    found = _taken_apart(text)
+    if found is None:
         return spark.sql(text)
-    known = {name: spark.table(name) for name in read if spark.catalog.tableExists(name)}
-    columns = {name: _columns(frame) for name, frame in known.items()}
-    program = pipeline.compile_sql(text, tables=columns)
-    if len(program.outputs) != 1:
-        raise DataError(f"one query gives one DataFrame; this text has {len(program.outputs)}; take evaluate for more")
-    asked = next(iter(program.maintained.queries))
-    needed = {one.name for one in program.maintained.relations if not one.derived}
-    missing = sorted(needed - known.keys())
-    if missing:
-        raise DataError(f"the session has no table `{missing[0]}`; register a frame with createOrReplaceTempView")
-    inputs = {name: frame for name, frame in known.items() if name in needed}
-    return _ordered(evaluate(program, inputs, shards=shards, exchange=exchange)[program.outputs[0]], asked)
+    frames: dict[str, Any] = {}
+    for step in found.steps:
+        match step:
+            case Select(frame, query):
+                frames[frame] = _selected(spark, query, frames)
+            case Recursion():
+                inputs = _inputs(spark, step, frames)
+                schemas = {name: columns_of(frame.schema) for name, frame in inputs.items()}
+                program = pipeline.compile_tree(translate_views(found.text, step.views, schemas))
+                views = evaluate(program, inputs, shards=shards, exchange=exchange)
+                for frame, view in zip(step.outputs, program.outputs, strict=True):
+                    frames[frame] = views[view].localCheckpoint(eager=False) if step.shared else views[view]
+    return frames[_answer(found)]
 
 
 def explain(spark: Any, text: str) -> str:
@@ -44,22 +50,52 @@ def explain(spark: Any, text: str) -> str:
     return "\n".join(map(str, findings)) or "nothing in it is recursive: it runs in Spark as it is"
 
 
-def _ordered(frame: Any, query: Query) -> Any:
-    """The rows in the order and up to the limit that a query asks for."""
-    if any(one.column >= len(frame.columns) for one in query.order):
-        raise DataError("ORDER BY names a column that is not selected; select it, or sort the DataFrame")
-    keys = [_key(frame[frame.columns[one.column]], one) for one in query.order]
-    frame = frame.orderBy(*keys) if keys else frame
-    frame = frame.offset(query.offset) if query.offset else frame
-    return frame if query.limit is None else frame.limit(query.limit)
+def _taken_apart(text: str) -> Steps | None:
+    """The steps of a text; None if it is Spark's alone, be it that only Spark can read it."""
+    try:
+        return split(Source("<text>", text))
+    except SyntaxProblem:
+        if _RECURSIVE.search(text):
+            raise
+        return None
 
 
-def _key(column: Any, one: Ordering) -> Any:
-    if one.descending:
-        return column.desc_nulls_first() if one.nulls_first else column.desc_nulls_last()
-    return column.asc_nulls_first() if one.nulls_first else column.asc_nulls_last()
+def _answer(steps: Steps) -> str:
+    last = steps.steps[-1]
+    assert isinstance(last, Select), "the last step asks for what the text does"
+    return last.frame
 
 
-def _columns(frame: Any) -> dict[str, Type | None]:
-    shapes = {field.name: shape_of(field.dataType) for field in frame.schema.fields}
-    return {name: Type.LIST if isinstance(shape, ListOf) else type_of(shape) for name, shape in shapes.items()}
+def _selected(spark: Any, text: str, frames: Mapping[str, Any]) -> Any:
+    holes = {name for _, name, _, _ in Formatter().parse(text) if name}
+    return spark.sql(text, **{name: frames[name] for name in holes}) if holes else spark.sql(text.format())
+
+
+def _inputs(spark: Any, step: Recursion, frames: Mapping[str, Any]) -> dict[str, Any]:
+    """What the views of a recursion read, by the names they have for it, without columns that they do not look at."""
+    found = {name: frames[frame] for name, frame in step.frames.items()}
+    found |= {name: _table(spark, table) for name, table in step.tables.items()}
+    if step.columns is None:
+        return found
+    return {name: frame if name in step.whole else _looked_at(frame, step.columns) for name, frame in found.items()}
+
+
+def _looked_at(frame: Any, columns: frozenset[str]) -> Any:
+    names = [name for name in frame.columns if name.lower() in columns] or frame.columns[:1]
+    return (
+        frame if len(names) == len(frame.columns) else frame.select(*(f"`{name.replace('`', '``')}`" for name in names))
+    )
+
+
+def _table(spark: Any, table: Named) -> Any:
+    try:
+        found = spark.table(str(table))
+        _ = found.schema  # with Spark Connect only this looks for it
+    except Exception as problem:
+        if "TABLE_OR_VIEW_NOT_FOUND" not in str(problem):
+            raise
+        name = ".".join(table.parts)
+        hint = "register a frame with createOrReplaceTempView, or create the table"
+        problems = (Diagnostic("HW230", f"the session has no table `{name}`", table.span, hint=hint),)
+        raise CheckProblem(problems) from None
+    return found

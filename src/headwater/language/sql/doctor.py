@@ -8,6 +8,7 @@ held against a real Spark in the tests.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -16,7 +17,7 @@ from sqlglot import exp
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source, Span
 from headwater.language.sql.queries import union_parts
-from headwater.language.sql.statements import Query, Statement, View, read_statements
+from headwater.language.sql.statements import Query, Statement, View, read_statements, with_views
 from headwater.language.sql.text import Text
 from headwater.language.sql.views import components, mentioned
 from headwater.language.tree import Declaration, Kind
@@ -57,7 +58,22 @@ def diagnose(source: Source) -> list[Finding]:
     found: list[Finding] = []
     for statement in statements:
         found += _statement(statement)
+        found += [finding for views in _in_brackets(text, statement) for finding in _views(views)]
     return found
+
+
+def _in_brackets(text: Text, statement: Statement) -> Iterator[tuple[View, ...]]:
+    """The WITHs of subqueries."""
+    match statement:
+        case View(query=query):
+            yield from _in_brackets(text, query)
+        case Query(views=views, select=select):
+            for view in views:
+                yield from _in_brackets(text, view)
+            for clause in select.find_all(exp.With) if select is not None else ():
+                yield with_views(text, clause)
+        case _:
+            pass
 
 
 def _statement(statement: Statement) -> list[Finding]:
@@ -127,7 +143,10 @@ def _view(view: View, group: set[str]) -> Finding:
     if all(_counts_up(step) for step in steps):
         why = "a condition bounds the recursion, but 100 levels and a million rows are the limit unless raised"
         return Finding(view.name, Verdict.FINE, None, why, _ENDS, view.span)
-    why = "on data with a cycle, or deeper than 100 levels, the query fails with RECURSION_LEVEL_LIMIT_EXCEEDED"
+    why = (
+        "on data with a cycle, or deeper than 100 levels, the query fails with RECURSION_LEVEL_LIMIT_EXCEEDED; "
+        "with more than a million rows, copies counted, with RECURSION_ROW_LIMIT_EXCEEDED"
+    )
     return Finding(view.name, Verdict.LIMITED, None, why, f"{_ENDS}, cycles or not", view.span)
 
 

@@ -120,6 +120,8 @@ class Joins:
     def _join(self, join: exp.Join) -> None:
         self._refuse_parts(join, _JOIN_PARTS)
         side, kind = (join.side or "").upper(), (join.kind or "").upper()
+        if (join.method or "").upper() not in ("", "NATURAL"):
+            self.text.refuse("HW117", f"{join.method} JOIN is not translated", join, hint="write JOIN ... ON")
         if kind in ("SEMI", "ANTI"):
             self._filtering(join, negated=kind == "ANTI")
         elif side:
@@ -274,7 +276,10 @@ class Joins:
         variables: list[Variable] = []
         for source in (*left, *right):
             may_lack = side == "FULL" or (side == "LEFT") == (source in right)
-            columns = [Column(column.name, column.type, column.nullable or may_lack) for column in source.table.columns]
+            columns = [
+                Column(column.name, column.type, column.nullable or may_lack, column.date)
+                for column in source.table.columns
+            ]
             table = source.table  # while its columns are still found out, it takes on more
             if not table.open:
                 table = Table(table.relation, columns, table.hidden, table.key)

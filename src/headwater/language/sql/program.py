@@ -8,7 +8,7 @@ refused (SyntaxProblem), all findings at once; nothing is translated to somethin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -67,41 +67,29 @@ def translate(source: Source, tables: Mapping[str, Schema] | None = None) -> Tre
     return program.tree()
 
 
-def tables_read(source: Source) -> tuple[tuple[str, ...], bool]:
-    """The tables that a text reads and does not define, as first spelt; and whether it is recursive anywhere."""
-    statements, problems = read_statements(Text(source))
-    if problems:
-        raise SyntaxProblem(tuple(problems[:MOST_PROBLEMS]))
-    queries = [query for statement in statements for query in _queries(statement)]
-    defined = {statement.relation.lower() for statement in statements if isinstance(statement, Declaration)}
-    defined |= {view.name.lower() for statement in statements for view in _all_views(statement)}
-    defined |= {inner.alias.lower() for query in queries for inner in query.find_all(exp.CTE)}
-    found: dict[str, str] = {}
-    for query in queries:
-        for table in query.find_all(exp.Table):
-            if isinstance(table.this, exp.Identifier) and table.name.lower() not in defined:
-                found.setdefault(table.name.lower(), str(table.name))
-    recursive = any(view.recursive for statement in statements for view in _all_views(statement))
-    nested = any(inner.args.get("recursive") for query in queries for inner in query.find_all(exp.With))
-    return tuple(found.values()), recursive or nested
+def translate_views(text: Text, views: Sequence[View], tables: Mapping[str, Schema]) -> Tree:
+    """The tree of some views of a text, all of them shown; `tables` tells the columns of everything else they read.
 
-
-def _all_views(statement: Statement) -> list[View]:
-    match statement:
-        case View(query=query):
-            return [statement, *_all_views(query)]
-        case Query(views=views):
-            return [each for view in views for each in _all_views(view)]
-        case _:
-            return []
+    Rows only ever come to these tables, so that copies of a row are told apart only where they count.
+    """
+    program = _Program(text, list(views), tables, {}, counted=False)
+    program.run()
+    return program.tree()
 
 
 class _Program:
     """One pass over all statements. Undeclared tables have the columns that were `found` by the pass before."""
 
     def __init__(
-        self, text: Text, statements: list[Statement], given: Mapping[str, Schema], found: dict[str, list[str]]
+        self,
+        text: Text,
+        statements: list[Statement],
+        given: Mapping[str, Schema],
+        found: dict[str, list[str]],
+        *,
+        counted: bool = True,
     ) -> None:
+        self._counted = counted
         self.text = text
         self.statements = statements
         self.declarations = {
@@ -262,7 +250,7 @@ class _Program:
     def tree(self) -> Tree:
         tables = {table.relation: table for table in self.context.tables.values()} | self.context.made
         shown = {one.table.relation for one in self.shown}
-        told = self.declarations.keys() | self._given
+        told = self.declarations.keys() | (self._given if self._counted else set())
         counted = {table.relation for key, table in self.context.tables.items() if key in told}
         rules = pruned(self.context.rules, tables, shown | counted)
         defined = {rule.head.relation for rule in rules}

@@ -13,7 +13,7 @@ from headwater.language.sql.conditions import Rows
 from headwater.language.sql.context import Context, Scope
 from headwater.language.sql.rules import ALWAYS, Piece, Same, both, made
 from headwater.language.sql.select import Selects
-from headwater.language.sql.statements import HeadColumn, Query, View
+from headwater.language.sql.statements import with_views
 from headwater.language.sql.tables import Column, Table
 from headwater.language.sql.types import widest
 from headwater.language.sql.values import Value, Values
@@ -80,10 +80,12 @@ class Queries:
             case exp.Union():
                 if not outermost:
                     self.no_limit(query)
+                self._plain_set(query)
                 return self._union(query, scope, name, distinct=distinct)
             case exp.Except() | exp.Intersect():
                 if not outermost:
                     self.no_limit(query)
+                self._plain_set(query)
                 return self._compared(query, scope, name)
             case _:
                 self.text.refuse("HW117", f"`{self.text.written(query)}` is no query that is translated", query)
@@ -99,21 +101,24 @@ class Queries:
                     hint="keep the best of each group with min or max, or put LIMIT at the end of the whole query",
                 )
 
+    def _plain_set(self, query: exp.SetOperation) -> None:
+        for part in ("by_name", "side", "kind", "on"):
+            if query.args.get(part):
+                self.text.refuse(
+                    "HW117",
+                    "BY NAME is not translated",
+                    query,
+                    hint="name the columns in the same order in every part",
+                )
+
     def _with(self, query: exp.Expr, scope: Scope, name: str) -> Scope:
         """The WITH of a query inside another one."""
         clause = query.args.get("with_")
         if clause is None:
             return scope
-        views = []
-        for view in clause.expressions:
-            given = view.args["alias"].args.get("columns") or []
-            columns = tuple(HeadColumn(each.name, None, self.text.span(each)) for each in given) or None
-            span = self.text.span(view.args["alias"].this)
-            inner = Query((), view.this, False, None, span)
-            views.append(View(view.alias, columns, inner, bool(clause.args.get("recursive")), span))
         from headwater.language.sql.views import Views
 
-        return Views(self).scope(tuple(views), scope, owner=name)
+        return Views(self).scope(with_views(self.text, clause), scope, owner=name)
 
     def _values(self, query: exp.Values, name: str, *, distinct: bool) -> Table:
         rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in query.expressions]
@@ -138,6 +143,7 @@ class Queries:
                 f"col{at + 1}",
                 widest([one.type for one in column if not _is_null(one)]),
                 any(one.nullable for one in column),
+                all(one.date for one in column if not _is_null(one)),
             )
             for at, column in enumerate(kinds)
         ]
@@ -307,7 +313,7 @@ class Queries:
         variable = body.names.variable("value")
         if not fenced.borrowed:
             body.goals.append(Atom(name, (variable, *(Wildcard() for _ in range(table.hidden))), span=table.span))
-            return Value(variable, column.type, column.nullable)
+            return Value(variable, column.type, column.nullable, column.date)
         del self.context.rules[before:]
         return self._borrowing_scalar(query, body, variable)
 
@@ -346,7 +352,9 @@ class Queries:
         nothing = Negation(Atom(name, (*borrowed, Wildcard()), span=span), span=span)
         empty = Constant(0, Type.INT) if function == "count" else Constant(None, value.type)
         body.choices = both(body.choices, [[found], [nothing, Assign(variable, empty)]])
-        return Value(variable, Type.INT if function == "count" else value.type, function != "count")
+        if function == "count":
+            return Value(variable, Type.INT, False)
+        return Value(variable, value.type, True, value.date and function in ("min", "max"))
 
 
 def union_parts(query: exp.Expr, everything: bool) -> list[exp.Expr]:
@@ -356,7 +364,7 @@ def union_parts(query: exp.Expr, everything: bool) -> list[exp.Expr]:
     while waiting:
         node = waiting.pop()
         bare = node.this if isinstance(node, exp.Subquery) and _is_plain(node) else node
-        inner_set = isinstance(bare, exp.Union) and not bare.args.get("with_")
+        inner_set = isinstance(bare, exp.Union) and not bare.args.get("with_") and not bare.args.get("by_name")
         if inner_set and not bare.args.get("limit") and (everything or not bare.args.get("distinct")):
             waiting += [bare.expression, bare.this]
         else:
@@ -375,6 +383,7 @@ def _widened(tables: list[Table]) -> list[Column]:
             column,
             type=widest(table.columns[at].type for table in tables),
             nullable=any(table.columns[at].nullable for table in tables),
+            date=all(table.columns[at].date for table in tables),
         )
         for at, column in enumerate(first.columns)
     ]

@@ -90,7 +90,7 @@ class Selects:
         distinct = distinct or select.args.get("distinct") is not None
         branch = self._branch(select, body, order)
         columns = [
-            Column(item.name, value.type, value.nullable)
+            Column(item.name, value.type, value.nullable, value.date)
             for item, value in zip(branch.items, branch.values, strict=True)
         ]
         head: list[Term | Aggregate] = [value.term for value in branch.values]
@@ -153,6 +153,11 @@ class Selects:
             if value not in (None, [], False, "") and part not in _PARTS:
                 word = part.rstrip("_").upper()
                 self.text.refuse("HW117", f"{word} is not translated", select, hint=f"write the query without {word}")
+        distinct = select.args.get("distinct")
+        if distinct is not None and distinct.args.get("on") is not None:
+            self.text.refuse(
+                "HW117", "DISTINCT ON is not translated", distinct, hint="keep the best of each group with min or max"
+            )
         Joins(self.queries, body).read(select)
         where = select.args.get("where")
         if where is not None:
@@ -257,7 +262,7 @@ class Selects:
         for node, value in (*zip(keys, grouped.keys, strict=True), *zip(calls, grouped.results, strict=True)):
             variable = after.names.variable(node.name if isinstance(node, exp.Column) else "value")
             variables.append(variable)
-            replaced[node] = Value(variable, value.type, value.nullable)
+            replaced[node] = Value(variable, value.type, value.nullable, value.date)
         for node in keys:  # a key may be spelt with or without its table
             if isinstance(node, exp.Column):
                 for spelt in (exp.column(node.name), *(exp.column(node.name, table=one.alias) for one in body.sources)):
@@ -362,7 +367,9 @@ class Selects:
             )
         found = [values.value(each) for each in given]
         kind = Type.INT if "count" in function else found[-1].type
-        return Value(found[-1].term, kind, True), Aggregate(function, tuple(each.term for each in found), span=span)
+        return Value(found[-1].term, kind, True, found[-1].date and kind is Type.TIMESTAMP), Aggregate(
+            function, tuple(each.term for each in found), span=span
+        )
 
 
 class _Replaced(dict[exp.Expr, Value]):
@@ -435,9 +442,10 @@ class _Grouped:
         )
         if test is not None:
             truth = self.values.truth(test).term
-            value = Value(Call("if", (truth, value.term, Constant(None, value.type))), value.type, True)
+            value = Value(Call("if", (truth, value.term, Constant(None, value.type))), value.type, True, value.date)
         kind = {"count": Type.INT, "avg": Type.FLOAT}.get(function, value.type)
-        self.results.append(Value(Constant(None, None), kind, function != "count"))
+        date = value.date and function in ("min", "max")
+        self.results.append(Value(Constant(None, None), kind, function != "count", date))
         if distinct and function in ("count", "sum", "avg"):
             self._distinct.append((at, function, value))
         else:

@@ -8,7 +8,7 @@ by the CREATE VIEWs behind it (000, section 2), and statements without semicolon
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -18,7 +18,7 @@ from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.core.types import Type
 from headwater.language.sql.text import Place, Refused, Text
-from headwater.language.sql.types import type_named
+from headwater.language.sql.types import FIXES, type_named
 from headwater.language.tree import ColumnDeclaration, Declaration, Duration, Kind, Window
 from headwater.language.units import duration
 
@@ -58,6 +58,7 @@ class Query:
     recursive: bool
     window: Window | None
     span: Span | None
+    tokens: tuple[Token, ...] = field(default=(), compare=False, repr=False)  # those of the SELECT
 
 
 Statement: TypeAlias = Declaration | View | Query
@@ -79,6 +80,25 @@ def read_statements(text: Text) -> tuple[list[Statement], list[Diagnostic]]:
             problems.append(refused.diagnostic)
             reader.skip_statement()
     return found, problems
+
+
+def with_views(text: Text, clause: exp.With) -> tuple[View, ...]:
+    """The views of a WITH that the parser has read."""
+    views = []
+    for view in clause.expressions:
+        given = view.args["alias"].args.get("columns") or []
+        columns = tuple(HeadColumn(each.name, None, text.span(each)) for each in given) or None
+        span = text.span(view.args["alias"].this)
+        query = Query((), view.this, False, None, span)
+        views.append(View(view.alias, columns, query, bool(clause.args.get("recursive")), span))
+    return tuple(views)
+
+
+def read_query(text: Text, tokens: Sequence[Token]) -> Query:
+    """The one query that these tokens are; raises Refused."""
+    reader = _Reader(text)
+    reader.tokens = list(tokens)
+    return reader.query(tokens[0])
 
 
 class _Reader:
@@ -203,7 +223,8 @@ class _Reader:
         tokens = self._query_tokens(bracketed)
         kept, window = self._without_window(tokens)
         select = self.text.parse(kept, start)
-        return Query(tuple(views), select, recursive, window, self.text.span(start, tokens[-1]))
+        span = self.text.span(start, tokens[-1])
+        return Query(tuple(views), select, recursive, window, span, tuple(tokens))
 
     def _opens_with(self) -> bool:
         """Whether a bracket holds the whole of `(WITH ... SELECT ...)`."""
@@ -245,9 +266,10 @@ class _Reader:
                     "HW101", "this part of the union stands in brackets", self.here(), hint="write ( ... )"
                 )
             self.group()
-        tokens, window = self._without_window(self.tokens[begin : self.at])
-        select = self.text.parse(tokens, start)
-        query = Query((), select, False, window, self.text.span(start, self.tokens[self.at - 1]))
+        tokens = self.tokens[begin : self.at]
+        kept, window = self._without_window(tokens)
+        select = self.text.parse(kept, start)
+        query = Query((), select, False, window, self.text.span(start, tokens[-1]), tuple(tokens))
         return View(name, columns, query, recursive, self.text.span(token))
 
     def _head_columns(self) -> tuple[HeadColumn, ...]:
@@ -407,13 +429,16 @@ class _Reader:
         name = tokens[0]
         if len(tokens) < 2:
             self.text.refuse("HW109", f"column `{name.text}` has no type", name, hint=f"write {name.text} STRING")
-        kind = type_named(tokens[1].text)
+        digits = [token.text for token in tokens[2:] if token.token_type is TokenType.NUMBER]
+        kind = type_named(tokens[1].text, digits)
         if kind is None:
+            fix = FIXES.get(tokens[1].text.lower())
             self.text.refuse(
                 "HW109",
-                f"there is no type `{tokens[1].text}`",
+                f"no column has the type {tokens[1].text}" if fix else f"there is no type `{tokens[1].text}`",
                 tokens[1],
                 note="the types are INT, BIGINT, DOUBLE, STRING, BOOLEAN, TIMESTAMP, ARRAY and their kin",
+                hint=fix,
             )
         words = [token.text.upper() for token in tokens[2:]]
         is_key = any(map(_is_key, tokens[2:]))

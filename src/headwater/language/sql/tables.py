@@ -25,6 +25,7 @@ class Column:
     name: str
     type: Type | None = None
     nullable: bool = False
+    date: bool = False  # a timestamp that is a date: the moment at which its day begins
 
 
 @dataclass(slots=True)

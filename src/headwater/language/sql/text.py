@@ -67,6 +67,7 @@ class Text:
         for token, behind in pairwise(tokens):
             if token.token_type is TokenType.COMMA and behind.token_type in (TokenType.FROM, TokenType.WHERE):
                 self.refuse("HW101", "nothing follows this comma", token, hint="leave it out, or name one more column")
+        self._refuse_placeholders(tokens)
         try:
             parsed = _DIALECT.parser(error_level=ErrorLevel.RAISE).parse(list(tokens), self.source.text)
         except ParseError as error:
@@ -82,6 +83,17 @@ class Text:
                 note="Headwater reads CREATE TABLE, CREATE STREAM, CREATE VIEW, WITH and SELECT",
             )
         return query
+
+    def _refuse_placeholders(self, tokens: Sequence[Token]) -> None:
+        """`?`, `:name` and `${name}` stand for a value that another program would put there."""
+        for token in tokens:
+            if token.token_type in (TokenType.PLACEHOLDER, TokenType.PARAMETER, TokenType.COLON):
+                self.refuse(
+                    "HW117",
+                    "this stands for a value that is given elsewhere",
+                    token,
+                    hint="write the value itself, or bring it as a row of a table and join with it",
+                )
 
     def _misread(self, error: ParseError, tokens: Sequence[Token]) -> NoReturn:
         told: dict[str, Any] = error.errors[0] if error.errors else {}
@@ -132,7 +144,10 @@ class Text:
     def problem(
         self, code: str, message: str, place: Place, *, note: str | None = None, hint: str | None = None
     ) -> Diagnostic:
-        return Diagnostic(code, message, self.span(place), note, hint)
+        around = place
+        while isinstance(around, exp.Expr) and self.span(around) is None:
+            around = around.parent  # a literal has no place of its own
+        return Diagnostic(code, message, self.span(around), note, hint)
 
     def refuse(
         self, code: str, message: str, place: Place, *, note: str | None = None, hint: str | None = None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from headwater.core.types import Type
 
 _NAMES = {
     Type.INT: ("tinyint", "byte", "smallint", "short", "int", "integer", "bigint", "long", "int64", "int32"),
-    Type.FLOAT: ("float", "real", "double", "decimal", "dec", "numeric", "float64"),
+    Type.FLOAT: ("float", "real", "double", "float64"),
     Type.STRING: ("string", "varchar", "char", "text"),
     Type.BOOL: ("boolean", "bool"),
     Type.TIMESTAMP: ("timestamp", "timestamp_ntz", "timestamp_ltz", "timestamptz", "timestampntz"),
@@ -19,7 +20,26 @@ _NAMES = {
 _TYPES = {name: kind for kind, names in _NAMES.items() for name in names}
 
 
-def type_named(name: str) -> Type | None:
+_DECIMALS = frozenset({"decimal", "dec", "numeric"})
+_MOST_DIGITS = 18  # that every integer of 64 bits can have
+FIXES: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(_DECIMALS, "take DOUBLE, or BIGINT for a number of the smallest unit, such as cents"),
+        "date": "take TIMESTAMP, and CAST(... AS DATE) where only the day counts",
+        "binary": "take STRING, with hex or base64 in it",
+        "map": "take a table of keys and values",
+        "struct": "take a column per field",
+        "variant": "take a column per field",
+    }
+)  # what to write instead of a type that no column has
+
+
+def type_named(name: str, parameters: Sequence[object] = ()) -> Type | None:
+    """The type of this name; a DECIMAL is an integer if it has no digits behind the point."""
+    if name.lower() in _DECIMALS:
+        digits = [int(text) if (text := str(one)).isdigit() else _MOST_DIGITS + 1 for one in parameters]
+        whole = len(digits) < 2 or digits[1] == 0
+        return Type.INT if whole and (not digits or digits[0] <= _MOST_DIGITS) else None
     return _TYPES.get(name.lower())
 
 

@@ -8,18 +8,20 @@ null instead, as Spark's `try_` functions do.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn, TypeAlias
 
 from sqlglot import exp
 
+from headwater.core.casts import to_time
 from headwater.core.functions import lookup
 from headwater.core.source import Span
 from headwater.core.types import Type
+from headwater.language.sql import times
 from headwater.language.sql.body import Body, meant
 from headwater.language.sql.by_name import as_named
 from headwater.language.sql.functions import CALLS, UNSUPPORTED
-from headwater.language.sql.types import type_named, widest
+from headwater.language.sql.types import FIXES, type_named, widest
 from headwater.language.tree import Binary, Call, Constant, ListTerm, Term, Variable
 from headwater.language.units import duration
 
@@ -56,6 +58,7 @@ class Value:
     term: Term
     type: Type | None = None
     nullable: bool = True
+    date: bool = False  # a timestamp that is a date: the moment at which its day begins
 
 
 Subqueries: TypeAlias = Callable[[exp.Expr, Body], Value]
@@ -86,7 +89,7 @@ class Values:
                 if isinstance(node.this, exp.Star):
                     self._refuse(node, "`*` has no value here", "name the columns")
                 found = self.body.column(node)
-                return Value(found.variable, found.column.type, found.column.nullable)
+                return Value(found.variable, found.column.type, found.column.nullable, found.column.date)
             case exp.Literal():
                 return self._literal(node, span)
             case exp.Boolean():
@@ -99,7 +102,8 @@ class Values:
                 left, right = self.value(node.this), self.value(node.expression)
                 kind = _arithmetic(left.type, right.type)
                 term = Binary(_ARITHMETIC[type(node)], left.term, right.term, span=span)
-                return Value(term, kind, left.nullable or right.nullable)
+                date = kind is Type.TIMESTAMP and any(one.date for one in (left, right)) and _has_whole_days(node)
+                return Value(term, kind, left.nullable or right.nullable, date)
             case exp.Div():
                 return self._divided(node, span)
             case exp.DPipe() | exp.BitwiseOr():
@@ -118,7 +122,17 @@ class Values:
             case exp.Nullif():
                 left = self.value(node.this)
                 same = Call("is_equal", (left.term, self.term(node.expression)), span=span)
-                return Value(Call("if", (same, Constant(None, None), left.term), span=span), left.type, True)
+                return Value(Call("if", (same, Constant(None, None), left.term), span=span), left.type, True, left.date)
+            case exp.Nvl2():
+                there = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.Null()))
+                yes, no = self.value(node.args["true"]), self._or_null(node.args.get("false"))
+                return self._choose(there, yes, no, span)
+            case exp.DecodeCase():
+                return self._decoded(node, span)
+            case exp.Bracket():
+                return self._bracket(node, span)
+            case exp.TsOrDsToDate() | exp.StrToTime() | exp.StrToUnix() | exp.UnixToStr() | exp.TimeToStr():
+                return times.converted(self, node, span)
             case exp.Array():
                 items = [self.value(item) for item in node.expressions]
                 nullable = any(item.nullable for item in items)
@@ -250,8 +264,9 @@ class Values:
         values = [self.value(part) for part in parts]
         if isinstance(node, exp.BitwiseOr) and not any(value.type is Type.STRING for value in values):
             self._refuse(node, "`|` on bits is not translated", "write || to join texts")
+        joined = [value if value.type in (None, Type.LIST) else as_text(value) for value in values]
         return Value(
-            Call("concat", tuple(value.term for value in values), span=span),
+            Call("concat", tuple(value.term for value in joined), span=span),
             Type.LIST if any(value.type is Type.LIST for value in values) else Type.STRING,
             any(value.nullable for value in values),
         )
@@ -277,20 +292,36 @@ class Values:
 
     def _cast(self, node: exp.Expr, span: Span | None) -> Value:
         inner = self.value(node.this)
-        name = node.args["to"].this.value if node.args["to"].this else ""
-        kind = type_named(str(name))
+        name = str(node.args["to"].this.value if node.args["to"].this else "")
+        if name == "DATE":
+            written = isinstance(node.this, exp.Literal) and node.this.is_string
+            return times.as_date(self._moment(node, span) if written else inner, span)
+        kind = type_named(name, node.args["to"].expressions)
         if kind is None:
-            self._refuse(node, f"there is no cast to {name}", "cast to INT, DOUBLE, STRING or TIMESTAMP")
+            hint = FIXES.get(name.lower(), "cast to INT, DOUBLE, STRING, BOOLEAN, TIMESTAMP or DATE")
+            self._refuse(node, f"there is no cast to {name}", hint)
         if kind is inner.type:
-            return inner
-        if isinstance(inner.term, Constant) and inner.term.type is Type.STRING and kind is Type.TIMESTAMP:
-            return Value(Constant(inner.term.value, Type.STRING, span=span), Type.TIMESTAMP, False)
+            return replace(inner, date=False)
+        if kind is Type.STRING and inner.date:
+            return as_text(inner)
+        if isinstance(node.this, exp.Literal) and kind is Type.TIMESTAMP and node.this.is_string:
+            return self._moment(node, span)
         if isinstance(inner.term, Constant) and inner.term.value is None:
             return Value(inner.term, kind, True)
         called = _CASTS_OF_TIMES.get(kind) if inner.type is Type.TIMESTAMP else _CASTS.get(kind)
         if called is None:
             self._refuse(node, f"there is no cast to {kind.value}", "cast to INT, DOUBLE, STRING, BOOLEAN or TIMESTAMP")
         return Value(Call(called, (inner.term,), span=span), kind, True)
+
+    def _moment(self, node: exp.Expr, span: Span | None) -> Value:
+        """`TIMESTAMP '2024-02-29 12:00:00'` and its like."""
+        text = str(node.this.this)
+        found = to_time(text)
+        if found is None:
+            self.text.refuse(
+                "HW110", f"'{text}' tells no moment", node, hint="write it as '2024-02-29' or '2024-02-29 12:30:00'"
+            )
+        return Value(Constant(found, Type.TIMESTAMP, span=span), Type.TIMESTAMP, False)
 
     def _case(self, node: exp.Case, span: Span | None) -> Value:
         otherwise = self._or_null(node.args.get("default"))
@@ -301,13 +332,33 @@ class Values:
             otherwise = self._choose(test, self.value(branch.args["true"]), otherwise, span)
         return otherwise
 
+    def _decoded(self, node: exp.DecodeCase, span: Span | None) -> Value:
+        """`decode(x, 1, 'a', 2, 'b', 'else')`; a null is found by a null."""
+        given, *rest = node.expressions
+        otherwise = self._or_null(rest.pop() if len(rest) % 2 else None)
+        for at in range(len(rest) - 2, -1, -2):
+            test = exp.NullSafeEQ(this=given.copy(), expression=rest[at].copy())
+            otherwise = self._choose(test, self.value(rest[at + 1]), otherwise, span)
+        return otherwise
+
+    def _bracket(self, node: exp.Bracket, span: Span | None) -> Value:
+        """`list[0]` and `element_at(list, 1)`; null where there is no such item."""
+        items = self.value(node.this)
+        if items.type is not Type.LIST or len(node.expressions) != 1:
+            self._refuse(node, f"`{self.text.written(node)}` is not translated", "brackets pick an item of an array")
+        place = self.value(node.expressions[0])
+        if node.args.get("offset") == 1:
+            return Value(Call("item", (items.term, place.term), span=span), None, True)
+        return Value(Call("item_from_0", (items.term, place.term), span=span), None, True)
+
     def _or_null(self, node: exp.Expr | None) -> Value:
         return Value(Constant(None, None), None, True) if node is None else self.value(node)
 
     def _choose(self, test: exp.Expr, yes: Value, no: Value, span: Span | None) -> Value:
         kinds = [each.type for each in (yes, no) if not _is_null(each.term)]
         call = Call("if", (self.truth(test).term, yes.term, no.term), span=span)
-        return Value(call, widest(kinds), yes.nullable or no.nullable)
+        date = all(each.date for each in (yes, no) if not _is_null(each.term)) and bool(kinds)
+        return Value(call, widest(kinds), yes.nullable or no.nullable, date)
 
     # Functions
 
@@ -325,7 +376,11 @@ class Values:
         for key in known.arguments:
             found = node.args.get(key)
             values += [self.value(each) for each in (found if isinstance(found, list) else [found] if found else [])]
+        if isinstance(node, exp.Concat | exp.ConcatWs):
+            values = [value if value.type in (None, Type.LIST) else as_text(value) for value in values]
         found = known.build(values, span)
+        if isinstance(node, exp.Coalesce | exp.Greatest | exp.Least):
+            found = replace(found, date=all(value.date for value in values if not _is_null(value.term)))
         if node.args.get("negate"):
             return Value(Call("negated", (found.term,), span=span), Type.BOOL, found.nullable)
         return found
@@ -342,10 +397,29 @@ class Values:
             hint = meant(name, list(self.body.context.registry))
             self.text.refuse("HW202", f"there is no function `{node.this}`", node, hint=hint)
         call = Call(function.name, tuple(value.term for value in values), span=span)
-        return Value(call, function.result_type(tuple(value.type for value in values)), True)
+        kind = function.result_type(tuple(value.type for value in values))
+        return Value(call, kind, True, function.name in times.DATES)
 
     def _refuse(self, node: exp.Expr, message: str, hint: str) -> NoReturn:
         self.text.refuse("HW117", message, node, hint=hint)
+
+
+def as_text(value: Value) -> Value:
+    """The value as Spark writes it where a text is wanted."""
+    if value.type is Type.STRING:
+        return value
+    if value.date:
+        return Value(Call("format_time", (value.term, Constant("%Y-%m-%d", Type.STRING))), Type.STRING, value.nullable)
+    called = "time_to_string" if value.type is Type.TIMESTAMP else "try_to_string"
+    return Value(Call(called, (value.term,)), Type.STRING, value.nullable)
+
+
+def _has_whole_days(node: exp.Expr) -> bool:
+    """Whether the intervals in a sum are days, so that a date stays one."""
+    units = [
+        str(interval.args["unit"].name).upper() for interval in node.find_all(exp.Interval) if "unit" in interval.args
+    ]
+    return all(unit.rstrip("S") in ("DAY", "WEEK") for unit in units)
 
 
 def is_condition(node: exp.Expr) -> bool:

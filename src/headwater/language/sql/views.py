@@ -15,11 +15,13 @@ from headwater.core.types import Type
 from headwater.language.sql.body import Body
 from headwater.language.sql.context import Scope
 from headwater.language.sql.queries import Queries, union_parts
+from headwater.language.sql.rules import ALWAYS, made
 from headwater.language.sql.statements import View
 from headwater.language.sql.tables import Column, Table
 from headwater.language.sql.text import Refused
 from headwater.language.sql.types import widest
 from headwater.language.sql.values import Value
+from headwater.language.tree import Aggregate, Constant, Term
 
 _KEPT = frozenset({"min", "max", "mmin", "mmax", "sum", "count", "mcount", "msum", "avg"})
 
@@ -104,7 +106,8 @@ class Views:
                 )
         self.check_width(view, len(table.columns))
         columns = [
-            Column(new.name, old.type, old.nullable) for new, old in zip(view.columns, table.columns, strict=True)
+            Column(new.name, old.type, old.nullable, old.date)
+            for new, old in zip(view.columns, table.columns, strict=True)
         ]
         return self.context.define(Table(table.relation, columns, table.hidden, table.key, span=table.span))
 
@@ -146,10 +149,11 @@ class _Recursion:
     def run(self) -> None:
         outside = self.queries.recursive
         self.queries.recursive = outside | set(self.names)
-        columns = [[Column(name) for name in self._columns(view)] for view in self.group]
+        # Where dates and nulls can be is found out by trying: at first all may be dates, and there are no nulls.
+        columns = [[Column(name, date=True) for name in self._columns(view)] for view in self.group]
         rules, taken, notes = list(self.context.rules), set(self.context.taken), list(self.context.notes)
         try:
-            while True:  # where nulls can be is found out by trying: at first there are none
+            while True:
                 found = self._translated(columns)
                 if found == columns:
                     return
@@ -237,6 +241,7 @@ class _Recursion:
                 column.name,
                 _settled(column.type, [values[place] for values in found]),
                 column.nullable or any(values[place].nullable for values in found),
+                all(values[place].date for values in found if not _is_null(values[place])),
             )
             for place, column in enumerate(table.columns)
         ]
@@ -271,9 +276,6 @@ class _Recursion:
         return not self.queries.selects.grouped(branch) or bool(aggregates) or self._is_recursive(branch)
 
     def _copied(self, part: Table, name: str, aggregates: dict[int, str]) -> list[Value]:
-        from headwater.language.sql.rules import ALWAYS, made
-        from headwater.language.tree import Aggregate, Term
-
         body = Body(self.context, self.scope, name)
         source = body.add(part, "part", None)
         shown = source.variables[: len(part.columns)]
@@ -281,7 +283,7 @@ class _Recursion:
             Aggregate(aggregates[at], (one,)) if at in aggregates else one for at, one in enumerate(shown)
         ]
         self.context.rules += made(name, head, body.goals, ALWAYS, part.span)
-        return [Value(one, old.type, old.nullable) for one, old in zip(shown, part.columns, strict=True)]
+        return [Value(one, old.type, old.nullable, old.date) for one, old in zip(shown, part.columns, strict=True)]
 
     def _aggregates(self, view: View, branches: list[exp.Expr]) -> dict[int, str]:
         """Columns that the head keeps by an aggregate: `min() AS cost`."""
@@ -323,6 +325,10 @@ def _headings(view: View) -> list[Column]:
     return [Column(column.name) for column in view.columns or ()]
 
 
+def _is_null(value: Value) -> bool:
+    return isinstance(value.term, Constant) and value.term.value is None
+
+
 def _settled(before: Type | None, values: list[Value]) -> Type | None:
     """The type of a column: what the values show that have one; where they disagree, none."""
     known = {value.type for value in values if value.type is not None}
@@ -346,11 +352,12 @@ def mentioned(view: View) -> set[str]:
     for inner in view.query.views:
         found |= mentioned(inner)
     if view.query.select is not None:
-        found |= _tables(view.query.select)
+        found |= tables_in(view.query.select)
     return found - hidden
 
 
-def _tables(node: exp.Expr) -> set[str]:
+def tables_in(node: exp.Expr) -> set[str]:
+    """The names of tables that a query reads, its own WITHs left out."""
     clause = node.args.get("with_")
     shadowed: set[str] = set()
     found: set[str] = set()
@@ -359,7 +366,7 @@ def _tables(node: exp.Expr) -> set[str]:
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
         found.add(node.name.lower())
     for child in node.iter_expressions():
-        found |= _tables(child)
+        found |= tables_in(child)
     return found - shadowed
 
 

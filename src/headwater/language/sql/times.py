@@ -1,0 +1,81 @@
+"""Dates and moments of SQL as terms. A date is the timestamp at which its day begins, and is written as a date."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from headwater.core.source import Span
+from headwater.core.types import Type
+from headwater.language.tree import Call, Constant, Term
+
+if TYPE_CHECKING:
+    from headwater.language.sql.values import Value, Values
+
+DATES = frozenset({"date_add", "add_months", "last_day", "trunc_date"})  # functions whose moments are dates
+_DAY = 86_400_000_000
+_CODES = frozenset("YmdHMSyfjbBaAIp")
+
+
+def as_date(value: Value, span: Span | None) -> Value:
+    """The day of a moment, or of a text that tells one; null if it tells none."""
+    from headwater.language.sql.values import Value
+
+    if value.date:
+        return value
+    if isinstance(value.term, Constant) and isinstance(value.term.value, int) and value.type is Type.TIMESTAMP:
+        midnight = value.term.value - value.term.value % _DAY
+        return Value(Constant(midnight, Type.TIMESTAMP, span=span), Type.TIMESTAMP, False, True)
+    day = Constant("day", Type.STRING)
+    return Value(Call("trunc_date", (day, _moment(value, span)), span=span), Type.TIMESTAMP, True, True)
+
+
+def converted(values: Values, node: exp.Expr, span: Span | None) -> Value:
+    """`to_date`, `to_timestamp`, `unix_timestamp`, `from_unixtime` and `date_format`."""
+    from headwater.language.sql.values import Value
+
+    if node.this is None:
+        hint = "views must give the same answer for the same data; put the time into a column"
+        values.text.refuse("HW117", "the time of now is no part of the data", node, hint=hint)
+    inner = node.this
+    while isinstance(inner, exp.TimeStrToTime):
+        inner = inner.this
+    given = values.value(inner)
+    pattern = node.args.get("format")
+    match node:
+        case exp.TsOrDsToDate() if pattern is None or given.type is Type.TIMESTAMP:
+            return as_date(given, span)
+        case exp.TsOrDsToDate():
+            return as_date(Value(_parsed(values, given, pattern, span), Type.TIMESTAMP), span)
+        case exp.StrToTime():
+            return Value(_parsed(values, given, pattern, span), Type.TIMESTAMP, True)
+        case exp.StrToUnix():
+            moment = given.term if given.type is Type.TIMESTAMP else _parsed(values, given, pattern, span)
+            return Value(Call("unix_timestamp", (moment,), span=span), Type.INT, True)
+        case exp.UnixToStr():
+            moment = Call("try_to_timestamp", (given.term,), span=span)
+            return Value(Call("format_time", (moment, _pattern(values, pattern)), span=span), Type.STRING, True)
+        case _:
+            call = Call("format_time", (_moment(given, span), _pattern(values, pattern)), span=span)
+            return Value(call, Type.STRING, True)
+
+
+def _moment(value: Value, span: Span | None) -> Term:
+    return value.term if value.type is Type.TIMESTAMP else Call("try_to_timestamp", (value.term,), span=span)
+
+
+def _parsed(values: Values, given: Value, pattern: exp.Expr | None, span: Span | None) -> Term:
+    return Call("parse_time", (given.term, _pattern(values, pattern)), span=span)
+
+
+def _pattern(values: Values, node: exp.Expr | None) -> Constant:
+    """A pattern of time, as sqlglot spells Spark's in strftime's letters."""
+    text = str(node.this).replace("strict", "") if isinstance(node, exp.Literal) else ""
+    codes = re.findall(r"%(-?.)", text)
+    plain = re.sub(r"%-?.", "", text)
+    if not codes or any(code not in _CODES for code in codes) or re.search(r"[A-Za-z']", plain):
+        hint = "write a pattern of yyyy, MM, dd, HH, mm and ss, with signs between them"
+        values.text.refuse("HW117", "this pattern of time is not translated", node, hint=hint)
+    return Constant(text, Type.STRING)
