@@ -221,15 +221,18 @@ def exchange(spark: Any) -> None:
 def restart(spark: Any) -> None:
     """A query that goes on from its checkpoint, in workers that do not know it, beside one that starts from nothing."""
     edges = graph(2_000, 4_400)
-    (load, _), folder = maintained(spark, CLOSURE, edges, 1, shards=2)
+    (load,), folder = maintained(spark, CLOSURE, edges, 0, shards=2)
     rows = hws.progress(str(folder / "state"))["rows"]["reach"]
     shutil.copytree(folder / "state", folder / "elsewhere")
     (folder / "in" / "late.json").write_text(json.dumps({"x": 1, "y": 2, "_change_type": "insert"}))
     (again,) = run_all(spark, CLOSURE, folder, folder / "elsewhere", shards=2)
-    anew = run_all(spark, CLOSURE, folder, folder / "anew", shards=2)[0]
+    PAGE.overhead(f"the first batch of a query, {rows:,} view rows: from nothing", load)
+    PAGE.overhead(f"the first batch of a query, {rows:,} view rows: after a restart", again)
+    opened, computed = (hws.progress(str(folder / state), batch) for state, batch in (("elsewhere", 1), ("state", 0)))
     shutil.rmtree(folder)
-    work = f"first batch after a restart, {rows:,} view rows"
-    PAGE.ratio(work, again, "from nothing", min(load, anew), "3x", min(load, anew) >= 3 * again)
+    work = f"restart, {rows:,} view rows: the shards' own time, from the checkpoint to a batch done"
+    ours, theirs = opened["opening"] + opened["working"], computed["working"]
+    PAGE.ratio(work, ours, "from nothing", theirs, "3x", theirs >= 3 * ours)
 
 
 def shards(spark: Any) -> None:

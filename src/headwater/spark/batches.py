@@ -226,6 +226,8 @@ def _metrics(
         "rounds": max(report.rounds for report in reports),
         "rows_shipped": sum(report.rows_shipped for report in reports),
         "bytes_shipped": sum(report.bytes_shipped for report in reports),
+        "opening": round(max(report.opening for report in reports), 4),
+        "working": round(max(report.seconds for report in reports), 4),
         "seconds": round(seconds, 4),
         "feed": feed,
     }

@@ -68,6 +68,7 @@ class Report:
     bytes_shipped: int
     seconds: float
     changed: dict[str, tuple[int, int]]  # per view, rows inserted and deleted
+    opening: float  # seconds until the shard stood where the batch begins: none if the worker had it warm
     clock: int | None = None  # the time it is there now
 
     def to_text(self) -> str:

@@ -71,7 +71,9 @@ class Shelf:
 
         When it returns, what it did is on disk. Closing it, or any error, leaves nothing behind that anyone would use.
         """
+        begun = time.perf_counter()
         member = self._take(assignment, shard)
+        opening = time.perf_counter() - begun
         begun, before = time.perf_counter(), _stored(member)
         entry = log.Entry(assignment.committed is None, inserts, deletes, now)
         run = member.transaction(inserts, deletes, now=now, first=entry.first, cancelled=cancelled)
@@ -90,6 +92,7 @@ class Shelf:
             outcome.bytes_shipped,
             seconds,
             {view: (came.num_rows, went.num_rows) for view, (came, went) in outcome.changes.items()},
+            opening,
             member.shard.clock.now,
         )
         return Done(outcome, told)
