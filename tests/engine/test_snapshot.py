@@ -100,3 +100,19 @@ def test_shards_opened_from_one_file_stay_equal_to_the_last_witness(seed: int, t
         second.apply(came, went)
         assert contents(first) == contents(second)
     assert first.stores["reach"].count
+
+
+def test_a_large_shard_is_opened_with_its_identities(tmp_path: Path) -> None:
+    """Rows that are there are found, and not stored again, in a table of identities that came from the file."""
+    database = hw.Database(hw.compile("relation link(x: int, y: int). both(Y, X) :- link(X, Y)."))
+    links = [(number, number * 7 % 20_011) for number in range(20_000)]
+    database.apply(insert={"link": links})
+    database.apply(insert={"link": [(1, 1)]})
+    database.save(tmp_path / "saved")
+    opened = hw.Database.open(tmp_path / "saved")
+    changes = opened.apply(insert={"link": [*links[:50], (5, 5)]}, delete={"link": [links[60]]})
+    assert [changes["both"].inserted.num_rows, changes["both"].deleted.num_rows] == [1, 1]
+    assert opened.count("both") == 20_001
+    again = opened.apply(insert={"link": [links[60]]}, delete={"link": [(5, 5), (1, 1)]})
+    assert [again["both"].inserted.num_rows, again["both"].deleted.num_rows] == [1, 2]
+    assert sorted(opened.rows("both")) == sorted((y, x) for x, y in links)

@@ -3,8 +3,9 @@
 Layout: magic, length and checksum of the header, header (JSON), then the arrays, each at a multiple of 64 bytes with
 zeros between them. The header names every array's place and checksum and the length of the whole, so a file that was
 cut, or in which any byte changed, is told as damaged when it is read. That costs one pass at the speed of memory;
-nothing else of the arrays is looked at before it is needed: indexes, identities and lists of children are made from
-them when somebody first asks. Nothing in the file is executed.
+nothing else of the arrays is looked at before it is needed: indexes and lists of children are made from them when
+somebody first asks. The table of identities, which the first new row would ask for, is there if the shard had it.
+Nothing in the file is executed.
 
 Shards opened from one file and given the same transactions stay equal to the last row number and witness. The shard
 that was saved need not: its indexes have grown in the order in which its rows came.
@@ -24,6 +25,7 @@ import pyarrow as pa
 
 from headwater.core.errors import StateError
 from headwater.engine.checksum import checksum
+from headwater.engine.index import Space
 from headwater.engine.shard import Shard
 from headwater.engine.store import Store
 from headwater.engine.symbol_columns import from_columns, to_columns
@@ -31,6 +33,8 @@ from headwater.engine.symbol_columns import from_columns, to_columns
 MAGIC = b"HEADWATER\x00"
 VERSION = 2
 _ARRAYS = ("data", "stamp", "rules", "proof")
+_HEADS = "heads"
+_MANY = 10_000
 _SYMBOLS = ("", "symbols")
 _START = len(MAGIC) + 8 + 4
 _ALIGNMENT = 64
@@ -39,9 +43,13 @@ _BLOCK = 1 << 24
 
 def pack(shard: Shard, about: dict[str, Any]) -> Iterator[bytes | memoryview]:
     """The blocks of a file that holds a shard's rows and `about`: whatever else is needed to open it, as JSON."""
-    arrays = {_SYMBOLS: np.frombuffer(_ipc(to_columns(shard.symbols.values[1:])), dtype=np.uint8)}
+    arrays: dict[tuple[str, str], npt.NDArray[Any]] = {
+        _SYMBOLS: np.frombuffer(_ipc(to_columns(shard.symbols.values[1:])), dtype=np.uint8)
+    }
     for store in shard.stores.values():
         arrays.update(((store.name, name), getattr(store, name)[: store.size]) for name in _ARRAYS)
+        if _is_identified(store):
+            arrays[store.name, _HEADS] = store.heads
     places: list[list[Any]] = []
     at = 0  # counted from the end of the header
     for (table, name), array in arrays.items():
@@ -123,6 +131,9 @@ class Snapshot:
                 raise self._damaged()
             store.load(*arrays, count=counts["count"])
             store.bounds.widen(np.array(counts["low"], dtype=np.int64), np.array(counts["high"], dtype=np.int64))
+            heads = self._arrays.pop((store.name, _HEADS), None)
+            if heads is not None:
+                store.know(heads, _space(counts.get("space")))
 
     def _array(
         self, body: npt.NDArray[np.uint8], kind: str, shape: list[int], at: int, expected: int
@@ -138,7 +149,19 @@ class Snapshot:
 
 
 def _counts(store: Store) -> dict[str, Any]:
-    return {"count": store.count, "low": store.bounds.low.tolist(), "high": store.bounds.high.tolist()}
+    counts = {"count": store.count, "low": store.bounds.low.tolist(), "high": store.bounds.high.tolist()}
+    if _is_identified(store) and store.space is not None:
+        counts["space"] = [store.space.base.tolist(), store.space.extent.tolist()]
+    return counts
+
+
+def _is_identified(store: Store) -> bool:
+    """Whether the table of identities is worth saving: it knows all rows, and there are many."""
+    return store.size >= _MANY and store.identified == store.size
+
+
+def _space(saved: list[list[int]] | None) -> Space | None:
+    return None if saved is None else Space(*(np.array(part, dtype=np.int64) for part in saved))
 
 
 def _fits(store: Store, arrays: list[npt.NDArray[Any]]) -> bool:
