@@ -35,8 +35,10 @@ def lives_by_wall(program: CompiledProgram, wanted: str | None) -> bool:
         raise ValueError(f"there is no clock {wanted!r}; take one of {', '.join(CLOCKS)}, or None")
     kind = clock_type(program.checked)
     streams = any(one.kind is Kind.STREAM for one in program.checked.relations)
-    if wanted == "event" or kind is None or (wanted is None and streams):
+    if wanted == "event" or (wanted is None and (streams or kind is None)):
         return False
+    if kind is None:
+        raise DataError("error[HW803]: this program knows no time that the wall clock could move on: it has no ttl")
     if kind is not Type.TIMESTAMP:
         raise DataError(
             "error[HW803]: this program counts time in numbers, which the wall clock cannot tell; "
