@@ -163,9 +163,9 @@ class FusedCopy:
         for at, (side, column) in enumerate(self._places):
             candidates[:, at] = column if side == _CONSTANT else self._left.data[rows, column]
         self._head.admit_rows(candidates)
-        if self._head.size == 0 and self._distinct:
+        if self._head.size == 0 and self._distinct and (rows[1:] > rows[:-1]).all():  # each row once
             came = self._head.append(candidates, rows.reshape(-1, 1), self._rule, after, journal)
-            in_order = self._same and self._left.size == self._left.ordered and bool((rows[1:] > rows[:-1]).all())
+            in_order = self._same and self._left.size == self._left.ordered
             self._head.ordered = self._head.size if in_order else 0
             return came, _NO_ROWS
         return self._head.merge(candidates, rows.reshape(-1, 1), self._rule, after, journal), _NO_ROWS
