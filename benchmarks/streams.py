@@ -1,12 +1,14 @@
 """Queries of 004 over sliding windows, beside computing every window anew with the same engine (Simple).
 
-    python benchmarks/streams.py [--only Q4 ...] [--measured 12] [--scale 1.0] [--json FILE] [--plot FILE]
+    python benchmarks/streams.py [--only Q4 ...] [--measured N] [--scale 1.0] [--tuples] [--json FILE] [--plot FILE]
 
 A window is filled, then slides come one after the other, each with its rows: ours is one transaction per slide, Simple
-a new database over the rows of the window. Throughput is rows per second over all slides, the latency that of the
-slowest slide (the 99th percentile of so few). Every answer is held against Simple's. The last slide has no rows: what
-leaves is dropped, and the joins that ran are counted (looking up the next best of a group counts as one). `--plot`
-measures Q4 over growing windows, as Table III of the paper.
+a new database over the rows of the window, whose program has been compiled before. Both get Arrow tables; with
+`--tuples` both get Python's rows, and most of Simple's time is reading them. Throughput is rows per second over all
+slides, latency the 99th percentile of a slide. The first and a later answer are held against Simple's. Memory is what
+the database says it holds, beside Simple's right after loading, and beside an engine that keeps the same view without
+windows: rows that leave are deleted. The last slide has no rows: what leaves is dropped, and the joins that ran are
+counted. `--plot` measures Q4 over growing windows, as Table III of the paper.
 """
 
 from __future__ import annotations
@@ -15,75 +17,116 @@ import argparse
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
 import headwater as hw
-from headwater.engine import fused, strand
+from headwater.engine import fused, fused_frontier, strand
 from stream_works import WORKS, Work
 
 TimedRow = tuple[int, ...]
+_MINUTE = 20.8  # rides
+_QUICK = 0.2  # seconds that Simple takes, where deletes from a window are not too slow to wait for
 
 
-def slides(work: Work, scale: float) -> Iterator[list[TimedRow]]:
-    """The rows of one slide after the other; times begin behind a step, so that a slide's last row is on the next."""
-    made = work.rows(Random(7))
-    length = max(1, int(work.slide * scale))
-    at = 1
-    while True:
-        yield [(at + place, *row) for place, row in enumerate(islice(made, length))]
-        at += length
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """How one work is measured: rows per slide, and whether rows are given as tuples."""
+
+    work: Work
+    length: int
+    tuples: bool
+
+    def slides(self) -> Iterator[list[TimedRow]]:
+        """The rows of one slide after the other; times begin behind a step: a slide has its last row on the next."""
+        made = self.work.rows(Random(7))
+        at = 1
+        while True:
+            yield [(at + place, *row) for place, row in enumerate(islice(made, self.length))]
+            at += self.length
+
+    def given(self, rows: list[TimedRow], *, plain: bool = False) -> Any:
+        """Rows as a database gets them, with or without their times."""
+        columns = self.work.columns[1:] if plain else self.work.columns
+        if self.tuples:
+            return [row[1:] for row in rows] if plain else rows
+        matrix = np.array(rows, dtype=np.int64).reshape(len(rows), -1)[:, 1 if plain else 0 :]
+        return pa.table({name: np.ascontiguousarray(matrix[:, at]) for at, name in enumerate(columns)})
+
+    def windowed(self) -> hw.Database:
+        return hw.Database(hw.compile(self.work.timed.format(size=self.length * self.work.slides, slide=self.length)))
+
+    def simple(self, program: Any, rows: list[TimedRow]) -> tuple[hw.Database, float]:
+        table = self.given(rows, plain=True)
+        start = time.perf_counter()
+        db = hw.Database(program)
+        db.apply(insert={self.work.stream: table})
+        return db, time.perf_counter() - start
 
 
-def windowed(work: Work, scale: float) -> hw.Database:
-    length = max(1, int(work.slide * scale))
-    return hw.Database(hw.compile(work.timed.format(size=length * work.slides, slide=length)))
-
-
-def simple(work: Work, rows: list[TimedRow]) -> tuple[hw.Database, float]:
-    program = hw.compile(work.plain)
-    start = time.perf_counter()
-    db = hw.Database(program)
-    db.apply(insert={work.stream: [row[1:] for row in rows]})
-    return db, time.perf_counter() - start
-
-
-def measure(work: Work, measured: int, scale: float) -> dict[str, Any]:
-    db = windowed(work, scale)
-    coming = slides(work, scale)
+def measure(setup: Setup, measured: int) -> dict[str, Any]:
+    work = setup.work
+    db, program, coming = setup.windowed(), hw.compile(work.plain), setup.slides()
     window: list[list[TimedRow]] = []
     for _ in range(work.slides):
         window.append(next(coming))
-        db.apply(insert={work.stream: window[-1]})
+        db.apply(insert={work.stream: setup.given(window[-1])})
+    setup.simple(program, window[0])  # compiles what is compiled once
     ours: list[float] = []
     theirs: list[float] = []
     grown: list[float] = []
     for number in range(measured):
         window = [*window[1:], next(coming)]
+        table = setup.given(window[-1])
         start = time.perf_counter()
-        db.apply(insert={work.stream: window[-1]})
+        db.apply(insert={work.stream: table})
         ours.append(time.perf_counter() - start)
-        if number % max(1, measured // 4) == 0:  # Simple costs the same every time
-            other, seconds = simple(work, [row for slide in window for row in slide])
+        if number % max(1, measured // 6) == 0:  # Simple costs the same every time
+            other, seconds = setup.simple(program, [row for slide in window for row in slide])
             theirs.append(seconds)
             grown.append(db.nbytes / other.nbytes)
-            check(work, db, other)
+            if len(theirs) in (1, 6):
+                check(work, db, other)
     rows = len(window[-1])
+    latency = float(np.percentile(ours, 99) / np.percentile(theirs, 99))
+    held = db.nbytes
+    without = deleting(setup, program, window, coming) if np.mean(theirs) < _QUICK else None
     return {
         "work": work.name,
         "window": rows * work.slides,
         "view": db.count(work.view),
+        "slides": measured,
         "rows per second": rows * len(ours) / sum(ours),
-        "throughput": (sum(theirs) / len(theirs)) / (sum(ours) / len(ours)),
-        "latency": max(ours) / max(theirs),
-        "memory": sorted(grown)[len(grown) // 2],
+        "throughput": float(np.mean(theirs) / np.mean(ours)),
+        "latency": latency,
+        "memory": float(np.median(grown)),
+        "memory beside deletes": None if without is None else held / without,
         **expiry(work, db, rows),
     }
+
+
+def deleting(setup: Setup, program: Any, window: list[list[TimedRow]], coming: Iterator[list[TimedRow]]) -> int:
+    """Bytes of an engine without windows that has been kept up to date for some slides."""
+    work = setup.work
+    db = hw.Database(program)
+    db.apply(insert={work.stream: setup.given([row for slide in window for row in slide], plain=True)})
+    for _ in range(2):
+        left, window = window[0], [*window[1:], next(coming)]
+        there = {row[1:] for slide in window for row in slide}
+        gone = [row for row in left if row[1:] not in there]
+        db.apply(
+            insert={work.stream: setup.given(window[-1], plain=True)},
+            delete={work.stream: setup.given(gone, plain=True)} if gone else {},
+        )
+    return db.nbytes
 
 
 def check(work: Work, db: hw.Database, other: hw.Database) -> None:
@@ -111,7 +154,8 @@ class Joins:
         self.count = 0
 
     def __enter__(self) -> Joins:
-        self._was = [(strand._Join, "run"), (fused.FusedBest, "run"), (fused.FusedSet, "run"), (fused.FusedPull, "run")]
+        kinds = (fused.FusedBest, fused.FusedSet, fused.FusedPull, fused.FusedTail, fused_frontier.FusedFrontier)
+        self._was = [(kind, "run") for kind in (strand._Join, *kinds)]
         self._own = [getattr(place, name) for place, name in self._was]
         for (place, name), own in zip(self._was, self._own, strict=True):
             setattr(place, name, self._counting(own))
@@ -129,21 +173,21 @@ class Joins:
             setattr(place, name, own)
 
 
-def growth(work: Work, measured: int) -> list[dict[str, float]]:
-    """Rows per second of one query over growing windows, with slides of three lengths."""
+def growth(work: Work, scale: float) -> list[dict[str, float]]:
+    """Rows per second of one query over growing windows, with slides of three lengths, in minutes as in the paper."""
     points = []
-    for slide in (40, 60, 80):
-        for size in (240, 480, 600, 720):
-            part = Work(
-                work.name, work.stream, work.view, work.timed, work.plain, work.rows, slide, max(1, size // slide)
-            )
-            db, coming = windowed(part, 1.0), slides(part, 1.0)
-            for _ in range(part.slides):
-                db.apply(insert={part.stream: next(coming)})
+    for slide in (1000, 1500, 2000):
+        for size in (4000, 6000, 8000, 10000):
+            setup = Setup(replace(work, slides=round(size / slide)), round(_MINUTE * slide * scale), tuples=False)
+            db, coming = setup.windowed(), setup.slides()
+            for _ in range(setup.work.slides + 1):
+                db.apply(insert={work.stream: setup.given(next(coming))})
+            tables = [setup.given(next(coming)) for _ in range(4)]
             start = time.perf_counter()
-            for _ in range(measured):
-                db.apply(insert={part.stream: next(coming)})
-            points.append({"slide": slide, "size": size, "rate": measured * slide / (time.perf_counter() - start)})
+            for table in tables:
+                db.apply(insert={work.stream: table})
+            rate = len(tables) * setup.length / (time.perf_counter() - start)
+            points.append({"slide": slide, "size": size, "rate": rate})
     return points
 
 
@@ -156,9 +200,9 @@ def draw(points: list[dict[str, float]], file: Path) -> None:
     figure, axes = plt.subplots(figsize=(7, 4))
     for slide in sorted({point["slide"] for point in points}):
         own = [point for point in points if point["slide"] == slide]
-        axes.plot([p["size"] for p in own], [p["rate"] for p in own], "-o", label=f"slide of {slide:.0f}")
+        axes.plot([p["size"] for p in own], [p["rate"] for p in own], "-o", label=f"slide of {slide:.0f} minutes")
     axes.set(
-        xlabel="rows in the window", ylabel="rows per second, one core", title="Cheapest ride (Q4): sustained rate"
+        xlabel="minutes in the window", ylabel="rows per second, one core", title="Cheapest ride (Q4): sustained rate"
     )
     axes.set_ylim(bottom=0)
     axes.legend()
@@ -170,18 +214,21 @@ def draw(points: list[dict[str, float]], file: Path) -> None:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--only", nargs="*", help="names of queries")
-    options.add_argument("--measured", type=int, default=12, help="slides to measure")
+    options.add_argument("--measured", type=int, help="slides to measure")
     options.add_argument("--scale", type=float, default=1.0, help="rows per slide, as a factor")
+    options.add_argument("--tuples", action="store_true", help="give rows as tuples, not as Arrow tables")
     options.add_argument("--json", type=Path)
     options.add_argument("--plot", type=Path)
     given = options.parse_args()
     found = []
     table = Table(
-        "query", "window", "rows/s", "Simple takes", "slowest slide", "memory", "empty slide", "rows left", "joins"
-    )
+        "query", "window", "rows/s", "Simple takes", "p99 of a slide", "memory", "with deletes", "empty slide", "left",
+        "joins",
+    )  # fmt: skip
     for work in WORKS:
         if given.only is None or work.name in given.only:
-            one = measure(work, given.measured, given.scale)
+            setup = Setup(work, max(1, round(work.slide * given.scale)), given.tuples)
+            one = measure(setup, given.measured or work.measured)
             found.append(one)
             table.add_row(
                 work.name,
@@ -190,12 +237,13 @@ def main() -> None:
                 f"{one['throughput']:.1f}x",
                 f"1/{1 / one['latency']:.1f}",
                 f"{one['memory'] - 1:+.0%}",
+                "" if one["memory beside deletes"] is None else f"{one['memory beside deletes'] - 1:+.0%}",
                 f"{one['expiry'] * 1000:.1f} ms",
                 f"{one['left']:,}",
                 str(one["joins"]),
             )
-    Console(width=120).print(table)
-    points = growth(next(work for work in WORKS if work.name == "Q4"), given.measured) if given.plot else []
+    Console(width=130).print(table)
+    points = growth(next(work for work in WORKS if work.name == "Q4"), given.scale) if given.plot else []
     if given.plot:
         draw(points, given.plot)
         for point in points:

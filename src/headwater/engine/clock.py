@@ -151,8 +151,7 @@ class Clock:
             store.set_state(replaced, GHOST, transaction.journal)
         codes, proofs = codes[newest], proofs[newest]
         store.admit([codes[:, column] for column in range(store.width)])
-        store.reserve(codes.shape[0])
-        store.merge(codes, proofs, rule, transaction.tick, transaction.journal)
+        store.append(codes, proofs, rule, transaction.tick, transaction.journal)
 
     def _end(self, transaction: Transaction, store: Store, keys: Codes) -> None:
         """Take away all versions of these identities, except facts of the program, which always hold."""

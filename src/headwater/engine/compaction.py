@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.engine.index import Rows
+from headwater.engine.sieve import rows_by
 from headwater.engine.states import GHOST, GONE
 from headwater.engine.store import Store
 
@@ -35,7 +36,9 @@ def compact(names: Collection[str], stores: Mapping[str, Store]) -> None:
 
 
 def _crowded(store: Store) -> bool:
-    return store.size - store.count > store.count + _WORTH_IT
+    """Rows that end are cleared away sooner: all of them will be dead one day."""
+    much = store.count if store.table.lease is None else store.count // 2
+    return store.size - store.count > much + _WORTH_IT
 
 
 def _needed_ghosts(own: list[Store]) -> dict[Store, npt.NDArray[np.bool_]]:
@@ -80,6 +83,8 @@ def _named_anywhere(store: Store) -> npt.NDArray[np.bool_]:
 def squeeze(store: Store) -> None:
     """Move the rows that are not gone to the front and rewrite every proof that names them."""
     keep = np.flatnonzero(store.stamp[: store.size] != GONE).astype(np.int32)
+    if store.clusters is not None:
+        keep = _clustered(store, keep, store.clusters)
     moved = np.full(store.size, -1, dtype=np.int32)
     moved[keep] = np.arange(keep.size, dtype=np.int32)
     for use in store.uses:
@@ -90,3 +95,9 @@ def squeeze(store: Store) -> None:
     for child in {use.child for use in store.uses}:
         child.relist()
     store.keep_only(keep)
+
+
+def _clustered(store: Store, rows: Rows, column: int) -> Rows:
+    """The rows by the values of a column, if these lie close together."""
+    found = rows_by(store, rows, column)
+    return rows if found is None else found[2]

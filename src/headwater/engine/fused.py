@@ -7,7 +7,6 @@ and `Store.merge` do in steps; whether a strand qualifies is decided once, when 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,14 @@ from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
 from headwater.engine import kernels
 from headwater.engine.batch import Batch
-from headwater.engine.index import Box, Matrix, Rows, box_of
+from headwater.engine.frontiers import is_listed
+from headwater.engine.fused_frontier import FusedFrontier
+from headwater.engine.index import Rows, box_of
 from headwater.engine.journal import Entry, Journal
+from headwater.engine.probe import CONSTANT, LEFT, RIGHT, Places, Probe, as_places
 from headwater.engine.selection import is_single
 from headwater.engine.standing import Standing
-from headwater.engine.states import EVER, GHOST, GONE, MARKED
+from headwater.engine.states import EVER, GHOST, MARKED
 from headwater.engine.store import Store, Writer
 from headwater.engine.values import NULL, Symbols, encode
 from headwater.language.tree import Binary, Call, Constant, Term, Variable
@@ -30,92 +32,7 @@ from headwater.program.terms import names
 
 _ROOM = 1 << 16
 _WORTH = 64  # rows looked at in the time that one takes to be derived step by step
-_LEFT, _RIGHT, _CONSTANT = 0, 1, 2
 Outcome = tuple[Rows, Rows]  # rows that came, and rows that lost their place
-Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # sides, and columns or constants
-
-
-@dataclass(frozen=True, slots=True)
-class _Arguments:
-    """What kernels are told about a probe: how to find cells, their rows, how new, and all of it in their order."""
-
-    box: Box
-    lists: tuple[Rows, Rows, Rows, Rows]
-    newest: int
-    all: tuple[Any, ...]
-
-
-class _Probe:
-    """The two atoms: rows of `left` start, rows of `right` are met by index, head columns are copied from both."""
-
-    def __init__(self, strand: Strand, join: Join, stores: dict[str, Store], symbols: Symbols) -> None:
-        assert strand.start is not None
-        assert strand.atom is not None
-        self.left = stores[strand.start.table]
-        self.right = stores[join.pattern.table]
-        self.reads = join.reads
-        self.slot = strand.atom
-        self.columns = tuple(column for column, _ in join.pattern.key)
-        self.lefts = {name: column for column, name in strand.start.binds}
-        self.rights = {name: column for column, name in join.pattern.binds}
-        self.key_from = np.empty(len(join.pattern.key), dtype=np.int64)
-        self.constants = np.zeros(len(join.pattern.key), dtype=np.int64)
-        for at, (column, source) in enumerate(join.pattern.key):
-            if isinstance(source, Var):
-                self.key_from[at] = self.lefts[source.name]
-            else:
-                self.key_from[at] = -1
-                self.constants[at] = encode(source.value, self.right.table.types[column], symbols)
-
-    def place(self, source: Source, kind: Type, symbols: Symbols) -> tuple[int, int]:
-        """Where a head column comes from: a side and a column, or a constant."""
-        if isinstance(source, Literal):
-            return _CONSTANT, encode(source.value, kind, symbols)
-        if source.name in self.lefts:
-            return _LEFT, self.lefts[source.name]
-        return _RIGHT, self.rights[source.name]
-
-    def arguments(self, tick: int) -> _Arguments:
-        index = self.right.index(self.columns)
-        newest = tick if self.reads is Reads.ALL else tick - 1
-        box = box_of(index.space)
-        everything = (
-            self.left.data, self.key_from, self.constants, self.right.data, index.columns, *box, *index.lists,
-            self.right.stamp, newest,
-        )  # fmt: skip
-        return _Arguments(box, index.lists, newest, everything)
-
-    def meets_nothing(self, starting: int, tick: int) -> bool:
-        """Whether there surely is no row to meet; looked into where it costs less than finding out by joining."""
-        right = self.right
-        if starting < right.size:
-            return right.size == 0
-        stamps = right.stamp[: right.size]
-        newest = tick if self.reads is Reads.ALL else tick - 1
-        return not ((stamps > GONE) & (stamps <= newest)).any()
-
-    def reach(self) -> tuple[Any, ...]:
-        """What `bounds` depend on."""
-        left, right = self.left.bounds, self.right.bounds
-        return left, left.version, right, right.version
-
-    def carried(self, column: int, reads: int) -> Matrix:
-        """A column of `right` in the order in which its index has the rows; empty where there is none."""
-        if column < 0 or not reads:
-            return self.right.data[:0, 0]
-        return self.right.index(self.columns).carried(column, self.right.data, reads)
-
-    def bounds(self, places: Places) -> Places:
-        """Smallest and largest code of copied columns, from those of the columns they are copied from."""
-        low = np.empty(places[0].size, dtype=np.int64)
-        high = np.empty(places[0].size, dtype=np.int64)
-        for at, (side, column) in enumerate(zip(places[0].tolist(), places[1].tolist(), strict=True)):
-            if side == _CONSTANT:
-                low[at] = high[at] = column
-            else:
-                seen = (self.left if side == _LEFT else self.right).bounds
-                low[at], high[at] = seen.low[column], seen.high[column]
-        return low, high
 
 
 Owns = Callable[[npt.NDArray[np.integer[Any]], Type], npt.NDArray[np.bool_]]  # of values, those that a shard owns
@@ -141,15 +58,15 @@ class FusedCopy:
         self._rule = rule.id
         columns = {name: column for column, name in strand.start.binds}
         self._places = [
-            (_CONSTANT, encode(source.value, kind, symbols))
+            (CONSTANT, encode(source.value, kind, symbols))
             if isinstance(source, Literal)
-            else (_LEFT, columns[source.name])
+            else (LEFT, columns[source.name])
             for source, kind in zip(rule.head, self._head.table.types, strict=True)
         ]
         if owned is not None:
             assert isinstance(owned.source, Var)
             self._owner = columns[owned.source.name]
-        taken = [column for side, column in self._places if side == _LEFT]
+        taken = [column for side, column in self._places if side == LEFT]
         self._distinct = set(taken) == set(range(self._left.width))  # different rows give different rows
         self._same = taken == list(range(self._left.width)) and len(taken) == len(self._places)
 
@@ -161,7 +78,7 @@ class FusedCopy:
             return _NO_ROWS, _NO_ROWS
         candidates = np.empty((rows.size, self._head.width), dtype=np.int64)
         for at, (side, column) in enumerate(self._places):
-            candidates[:, at] = column if side == _CONSTANT else self._left.data[rows, column]
+            candidates[:, at] = column if side == CONSTANT else self._left.data[rows, column]
         self._head.admit_rows(candidates)
         if self._head.size == 0 and self._distinct and (rows[1:] > rows[:-1]).all():  # each row once
             came = self._head.append(candidates, rows.reshape(-1, 1), self._rule, after, journal)
@@ -174,13 +91,13 @@ class FusedCopy:
 class FusedSet:
     """Two atoms into a table that keeps all rows."""
 
-    def __init__(self, probe: _Probe, rule: FlatRule, head: Store, symbols: Symbols) -> None:
+    def __init__(self, probe: Probe, rule: FlatRule, head: Store, symbols: Symbols) -> None:
         self._probe = probe
         self._rule = rule
         self._head = head
         kinds = head.table.types
         places = [probe.place(one, kind, symbols) for one, kind in zip(rule.head, kinds, strict=True)]
-        self._places = _places(places)
+        self._places = as_places(places)
         self._short = _is_short(places, probe.key_from)
         self._admitted: tuple[Any, ...] = ()  # the bounds for which the head has room
         self._ends = (*places[0], *places[-1])
@@ -229,7 +146,7 @@ def _room(starting: int, clean: bool) -> int:
 
 def _is_short(places: list[tuple[int, int]], key_from: npt.NDArray[np.int64]) -> bool:
     """Whether `join_short` can do it: one or two columns, copied, met by a key of one column."""
-    return len(places) <= 2 and key_from.size == 1 and key_from[0] >= 0 and all(one != _CONSTANT for one, _ in places)
+    return len(places) <= 2 and key_from.size == 1 and key_from[0] >= 0 and all(one != CONSTANT for one, _ in places)
 
 
 class FusedTail:
@@ -259,12 +176,12 @@ class FusedTail:
         places: list[tuple[int, int]] = []
         for source, kind in zip(rule.head, self._head.table.types, strict=True):
             if isinstance(source, Literal):
-                places.append((_CONSTANT, encode(source.value, kind, symbols)))
+                places.append((CONSTANT, encode(source.value, kind, symbols)))
             elif source.name in rights:
-                places.append((_RIGHT, rights[source.name]))
+                places.append((RIGHT, rights[source.name]))
             else:
-                places.append((_LEFT, self._names.index(source.name)))
-        self._places = _places(places)
+                places.append((LEFT, self._names.index(source.name)))
+        self._places = as_places(places)
         self._short = _is_short(places, self._key_from)
         self._ends = (*places[0], *places[-1])
 
@@ -309,9 +226,9 @@ class FusedTail:
         low = np.empty(self._places[0].size, dtype=np.int64)
         high = np.empty(self._places[0].size, dtype=np.int64)
         for at, (side, column) in enumerate(zip(*(part.tolist() for part in self._places), strict=True)):
-            if side == _CONSTANT:
+            if side == CONSTANT:
                 low[at] = high[at] = column
-            elif side == _LEFT:
+            elif side == LEFT:
                 low[at], high[at] = left[:, column].min(), left[:, column].max()
             else:
                 low[at], high[at] = self._right.bounds.low[column], self._right.bounds.high[column]
@@ -339,31 +256,28 @@ class FusedBest:
 
     def __init__(
         self,
-        probe: _Probe,
+        probe: Probe,
         rule: FlatRule,
         head: Store,
         addends: list[tuple[int, int]],
         symbols: Symbols,
         *,
         holds_nulls: bool,
-        smallest: bool = False,
     ) -> None:
-        """With `smallest`, the value is the smallest of the addends, as leases are made."""
         (self._pick,) = head.table.picks
         self._probe = probe
         self._rule = rule
         self._head = head
         types = head.table.types
         group = [probe.place(rule.head[at], types[at], symbols) for at in self._pick.group]
-        self._group = _places(group)
-        self._value = _places(addends)
+        self._group = as_places(group)
+        self._value = as_places(addends)
         self._least = NULL + holds_nulls  # where nulls can be, a sum must not look like one
-        self._smallest = smallest
         self._waited = 0  # rows that did without a table of what stands
-        self._short = None if smallest else _short_form(probe, group, addends)
+        self._short = _short_form(probe, group, addends)
         if self._short is not None:
             side, column, _, weight, _ = self._short
-            self._carried = (column if side == _RIGHT else -1, weight)
+            self._carried = (column if side == RIGHT else -1, weight)
 
     def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Outcome | None:
         """As `FusedSet.run`; None when the groups do not lie close enough together for direct addressing.
@@ -380,6 +294,7 @@ class FusedBest:
             self._waited = 0
         low, high = probe.bounds(self._group)
         standing = head.standing or Standing(head)
+        assert isinstance(standing, Standing), "a table that keeps one row per group has no lists"
         if not standing.fit(low, high, max(probe.left.size, probe.right.size)):
             return None
         head.standing = standing
@@ -412,7 +327,7 @@ class FusedBest:
                 probe.right.stamp, arguments.newest, any_stamp, *self._short, space.base, standing.complemented, *room,
             )  # fmt: skip
         return kernels.join_best(
-            rows, *arguments.all, *self._group, *self._value, self._smallest, standing.complemented, space.base,
+            rows, *arguments.all, *self._group, *self._value, standing.complemented, space.base,
             space.extent, *room,
         )  # fmt: skip
 
@@ -430,11 +345,11 @@ class FusedBest:
         candidates = np.empty((values.size, head.width), dtype=np.int64)
         candidates[:, self._pick.value] = values
         for column, side, source in zip(self._pick.group, *(part.tolist() for part in self._group), strict=True):
-            if side == _CONSTANT:
+            if side == CONSTANT:
                 candidates[:, column] = source
             else:
                 candidates[:, column] = (
-                    probe.left.data[left, source] if side == _LEFT else probe.right.data[right, source]
+                    probe.left.data[left, source] if side == LEFT else probe.right.data[right, source]
                 )
         proofs = np.empty((values.size, 2), dtype=np.int32)
         proofs[:, probe.slot], proofs[:, 1 - probe.slot] = left, right
@@ -447,19 +362,20 @@ class FusedBest:
             return head.merge(candidates, proofs, self._rule.id, after, journal), lost
         # Every ghost is worse than what stands in its group, and nothing else is left over: these rows are new.
         came = head.append(candidates, proofs, self._rule.id, after, journal)
+        assert isinstance(head.standing, Standing)
         head.standing.rows[cells] = came
         head.standing.knows_all()
         return came, lost
 
 
 def _short_form(
-    probe: _Probe, group: list[tuple[int, int]], addends: list[tuple[int, int]]
+    probe: Probe, group: list[tuple[int, int]], addends: list[tuple[int, int]]
 ) -> tuple[int, int, int, int, int] | None:
     """What `join_best_short` is told about the head: side and column of the group, columns of the sum, constant."""
-    starts = [column for side, column in addends if side == _LEFT]
-    weights = [column for side, column in addends if side == _RIGHT]
-    constants = [value for side, value in addends if side == _CONSTANT]
-    if len(group) != 1 or group[0][0] == _CONSTANT or len(probe.columns) != 1 or probe.key_from[0] < 0:
+    starts = [column for side, column in addends if side == LEFT]
+    weights = [column for side, column in addends if side == RIGHT]
+    constants = [value for side, value in addends if side == CONSTANT]
+    if len(group) != 1 or group[0][0] == CONSTANT or len(probe.columns) != 1 or probe.key_from[0] < 0:
         return None
     if len(starts) > 1 or len(weights) > 1 or len(constants) > 1:
         return None
@@ -493,10 +409,10 @@ class FusedPull:
         places: list[tuple[int, int]] = [(0, 0)] * self._last.width
         for column, source in second.pattern.key:
             if isinstance(source, Literal):
-                places[column] = _CONSTANT, encode(source.value, self._last.table.types[column], symbols)
+                places[column] = CONSTANT, encode(source.value, self._last.table.types[column], symbols)
             else:
-                places[column] = (_LEFT, known[source.name]) if source.name in known else (_RIGHT, bound[source.name])
-        self._places = _places(places)
+                places[column] = (LEFT, known[source.name]) if source.name in known else (RIGHT, bound[source.name])
+        self._places = as_places(places)
         self._short = bool(places) and _is_short(places, self._key_from)
         self._ends = (*places[0], *places[-1]) if places else ()
 
@@ -552,7 +468,7 @@ def fuse_pull(
     return FusedPull(strand, rule, stores, symbols)
 
 
-Fused = FusedCopy | FusedSet | FusedBest
+Fused = FusedCopy | FusedSet | FusedBest | FusedFrontier
 
 
 def fuse(
@@ -570,7 +486,7 @@ def fuse(
     if any(isinstance(source, Var) and not _starts(strand, source) for _, source in join.pattern.key):
         return None
     head = stores[rule.table]
-    probe = _Probe(strand, join, stores, symbols)
+    probe = Probe(strand, join, stores, symbols)
     copied = {**probe.lefts, **probe.rights}
     for source, kind in zip(rule.head, head.table.types, strict=True):
         if isinstance(source, Var) and rule.types[source.name] is not kind:
@@ -578,7 +494,8 @@ def fuse(
     if not head.table.picks:
         plain = len(strand.steps) == 1 and all(isinstance(one, Literal) or one.name in copied for one in rule.head)
         return FusedSet(probe, rule, head, symbols) if plain else None
-    if not is_single(head):
+    listed = is_listed(head.table)
+    if not (listed or is_single(head)):
         return None
     (pick,) = head.table.picks
     lets = {step.variable: step.term for step in strand.steps if isinstance(step, Let)}
@@ -588,11 +505,20 @@ def fuse(
     if not all(isinstance(one, Literal) or one.name in copied for one in groups):
         return None
     value = rule.head[pick.value]
-    if any(name not in _needed(value, lets) for name in lets):
+    needed = _needed(value, lets)
+    if listed:
+        assert head.table.lease is not None
+        until = rule.head[head.table.lease]
+        lease = _smallest(until, lets, probe, symbols) or _copied(until, lets, probe, symbols)
+        latest = pick.value == head.table.lease
+        addends = [] if latest else _addends(value, lets, probe, rule, head.table.types[pick.value], symbols)
+        if not lease or addends is None or any(name not in needed | _needed(until, lets) for name in lets):
+            return None
+        if not FusedFrontier.can(addends, lease):
+            return None
+        return FusedFrontier(probe, rule, head, addends, lease, symbols, nulls=holds_nulls)
+    if any(name not in needed for name in lets):
         return None  # what nobody asks for may have no value, and then there is no row
-    lease = _smallest(value, lets, probe, symbols) if pick.value == head.table.lease else None
-    if lease:
-        return FusedBest(probe, rule, head, lease, symbols, holds_nulls=False, smallest=True)
     addends = _addends(value, lets, probe, rule, head.table.types[pick.value], symbols)
     if not addends:
         return None
@@ -635,7 +561,7 @@ def _needed(source: Source, lets: dict[str, Term]) -> set[str]:
     return found
 
 
-def _smallest(source: Source, lets: dict[str, Term], probe: _Probe, symbols: Symbols) -> list[tuple[int, int]] | None:
+def _smallest(source: Source, lets: dict[str, Term], probe: Probe, symbols: Symbols) -> list[tuple[int, int]] | None:
     """A lease as the smallest of columns; None if it is anything else."""
     term = lets.get(source.name) if isinstance(source, Var) else None
     match term:
@@ -648,8 +574,15 @@ def _smallest(source: Source, lets: dict[str, Term], probe: _Probe, symbols: Sym
             return None
 
 
+def _copied(source: Source, lets: dict[str, Term], probe: Probe, symbols: Symbols) -> list[tuple[int, int]] | None:
+    """A lease as it is; None if it is computed."""
+    if isinstance(source, Var) and source.name in lets:
+        return None
+    return [probe.place(source, Type.INT, symbols)]
+
+
 def _addends(
-    source: Source, lets: dict[str, Term], probe: _Probe, rule: FlatRule, kind: Type, symbols: Symbols
+    source: Source, lets: dict[str, Term], probe: Probe, rule: FlatRule, kind: Type, symbols: Symbols
 ) -> list[tuple[int, int]] | None:
     """A head value as a sum of columns and constants; None if it is anything else."""
     if isinstance(source, Literal) or source.name not in lets:
@@ -665,19 +598,12 @@ def _addends(
             case Variable(name=name) if rule.types[name] is Type.INT and name not in rule.nullable:
                 found.append(probe.place(Var(name), kind, symbols))
             case Constant(value=int(value), type=Type.INT):
-                found.append((_CONSTANT, value))
+                found.append((CONSTANT, value))
             case Binary(op="+", left=left, right=right):
                 pending.extend((left, right))
             case _:
                 return None
     return found
-
-
-def _places(pairs: list[tuple[int, int]]) -> Places:
-    return (
-        np.array([side for side, _ in pairs], dtype=np.int64),
-        np.array([column for _, column in pairs], dtype=np.int64),
-    )
 
 
 _NO_ROWS: Rows = np.zeros(0, dtype=np.int32)

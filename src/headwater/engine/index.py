@@ -89,7 +89,11 @@ class Bounds:
 
     def include(self, matrix: Matrix) -> None:
         if matrix.shape[0]:
-            self.widen(matrix.min(axis=0), matrix.max(axis=0))
+            columns = [matrix[:, column] for column in range(matrix.shape[1])]  # quicker than all at once
+            self.widen(
+                np.array([column.min() for column in columns], dtype=np.int64),
+                np.array([column.max() for column in columns], dtype=np.int64),
+            )
 
     def widen(self, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> None:
         np.minimum(self.low, low, out=self.low)
@@ -228,7 +232,8 @@ class Index:
 
     @property
     def nbytes(self) -> int:
-        arrays = (self.heads, self.chain, self.begin, self.order, *self._carried.values())
+        chain = self.chain[: self.covered]  # the system gives no memory for room not yet used
+        arrays = (self.heads, chain, self.begin, self.order, *self._carried.values())
         return sum(int(array.nbytes) for array in arrays)
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from headwater.engine.states import GHOST, GONE
 
 if TYPE_CHECKING:
+    from headwater.engine.sieve import Sieve
     from headwater.engine.store import Store
 
 Rows = npt.NDArray[np.int32]
@@ -33,6 +34,8 @@ class Journal:
     entries: dict[str, list[Entry]] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)  # rows that a store had when it was first written to
     disturbed: set[str] = field(default_factory=set)  # stores of which rows changed that were there before
+    marked: set[str] = field(default_factory=set)  # stores of which rows may have been marked
+    sieves: dict[tuple[str, int], Sieve] = field(default_factory=dict)  # of base rows, by store and column of the value
 
     def note(self, store: Store, entry: Entry) -> None:
         if entry.rows.size:
@@ -90,6 +93,9 @@ class Journal:
             return _NONE
         rows = np.concatenate([entry.rows for entry in entries])
         stamps = np.concatenate([entry.stamps for entry in entries])
+        gone = (stamps == GHOST) & (store.stamp[rows] == GONE)
+        if not gone.any():
+            return _NONE
         touched, at = np.unique(rows, return_index=True)
         return touched[(stamps[at] == GHOST) & (store.stamp[touched] == GONE)]
 
@@ -115,7 +121,14 @@ def _turned(store: Store, rows: Rows, stamps: Rows) -> tuple[Rows, Rows]:
     notes[rows[::-1]] = stamps[::-1] > GONE  # of several, the first that was noted stays
     was = notes[rows]
     alive = store.stamp[rows] > GONE
-    return np.unique(rows[alive & ~was]), np.unique(rows[was & ~alive])
+    return _distinct(rows[alive & ~was]), _distinct(rows[was & ~alive])
+
+
+def _distinct(rows: Rows) -> Rows:
+    """Rows in ascending order, each once."""
+    rows = np.sort(rows)
+    new = rows[1:] != rows[:-1]
+    return rows if new.all() else rows[np.concatenate([[True], new])]
 
 
 _DENSE = 16  # when one row in so many is touched, a table of all rows beats sorting

@@ -519,12 +519,12 @@ def _value(side, column, left, start, right, other):
 @njit(cache=True, nogil=True)
 def join_best(
     rows, left, key_from, constants, right, key_columns, right_direct, right_base, right_extent, begin, order,
-    right_heads, chain, right_stamp, newest, group_side, group_from, value_side, value_from, smallest, largest, base,
+    right_heads, chain, right_stamp, newest, group_side, group_from, value_side, value_from, largest, base,
     extent, standing, values, best_left, best_right, touched,
 ):  # fmt: skip
     """A rule of two atoms into a table with one row per group, in one loop: the best derivation of each group.
 
-    The head's value is a sum of columns and constants, or the `smallest` of them. `standing` and `values` tell what
+    The head's value is a sum of columns and constants. `standing` and `values` tell what
     stands in each group (see `standing.Standing`). For a group that finds better, `values` gets the best value found,
     `best_left` and `best_right` the starting row and the row met, and `touched` the group, once. Returns how many
     groups that are, or -1 when a sum does not fit into 64 bits.
@@ -567,9 +567,6 @@ def join_best(
             value = np.int64(0)
             for position in range(value_side.size):
                 term = _value(value_side[position], value_from[position], left, start, right, other)
-                if smallest:
-                    value = term if position == 0 else min(value, term)
-                    continue
                 total = value + term
                 if ((value ^ total) & (term ^ total)) < 0:
                     return -1

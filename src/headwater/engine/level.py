@@ -23,10 +23,12 @@ from headwater.core.errors import EvaluationError
 from headwater.engine.aggregation import Aggregator
 from headwater.engine.batch import Batch
 from headwater.engine.expressions import distinct_rows
+from headwater.engine.fused_frontier import FusedFrontier
 from headwater.engine.guard import Guard, Watch
 from headwater.engine.index import Index, Rows
 from headwater.engine.journal import Journal
 from headwater.engine.level_names import LevelNames
+from headwater.engine.seen import Seen
 from headwater.engine.selection import best_part, is_ranked, is_single, rows_with, select
 from headwater.engine.states import BASE, EVER, GHOST, GONE, MARKED
 from headwater.engine.store import Store, Use, mark_descendants
@@ -111,6 +113,8 @@ class LevelRunner:
             and not self._aggregators
             and not any(store.table.picks for store in self._stores.values())
         )
+        self._seen = None if self.outboxes else Seen.of(level.tables, self._rules, context.stores)
+        self._closing = {name: runner for name in self._stores if (runner := self._closes(name)) is not None}
         self._ranked = {name for name, store in self._stores.items() if level.recursive and _goes_by_rank(store)}
 
     def _prepare(self, rule: FlatRule) -> None:
@@ -126,6 +130,16 @@ class LevelRunner:
             self._pulls[rule.table].append((pull.columns, runner))
         if rule.spontaneous is not None:
             self._spontaneous.append(Runner(rule.spontaneous, rule, self._context))
+
+    def _closes(self, name: str) -> Runner | None:
+        """The one rule that goes on from a table's rows, if it can do so until nothing comes any more."""
+        runners = self._arrive.get(name, ())
+        if len(runners) != 1 or self._aggregators or self.outboxes or name in self._late:
+            return None
+        (runner,) = runners
+        elsewhere = all(table == name or table not in self._stores for table in runner.rule.atoms)
+        can = isinstance(runner.fused, FusedFrontier) and runner.fused.closes and runner.takes_all
+        return runner if elsewhere and can and runner.rule.table == name else None
 
     # The whole
 
@@ -145,9 +159,19 @@ class LevelRunner:
 
     def run(self, transaction: Transaction, *, first: bool = False) -> None:
         """Bring the level up to date; `first` also derives what needs no rows at all."""
+        if self._seen is not None and not first and self._follow(self._seen, transaction):
+            return
         run = self.begin_run(transaction)
         run.derive(first=first)
         run.finish()
+
+    def _follow(self, seen: Seen, transaction: Transaction) -> bool:
+        name = seen.kept.name
+        touched = np.concatenate([transaction.came.get(name, _NO_ROWS), transaction.went.get(name, _NO_ROWS)])
+        if not seen.follow(touched, transaction.next_tick(), transaction.journal):
+            return False
+        transaction.close(seen.store)
+        return True
 
     def begin_run(self, transaction: Transaction) -> LevelRun:
         """One run, stopped after the first marking, so that shards can tell each other what they marked."""
@@ -475,6 +499,8 @@ class LevelRun:
                 store = self._level._context.stores[name]
                 rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
                 rows = rows[store.stamp[rows] == tick]
+                if name in self._level._closing and self._closed(self._level._closing[name], rows, tick, after):
+                    continue
                 if rows.size > _HURRY_FROM and name in self._level._ranked:
                     rows, later = best_part(store, rows)
                     store.restamp(later, after)
@@ -504,6 +530,30 @@ class LevelRun:
         if waiting:
             self._tx.next_tick()
         return bool(self.delta)
+
+    def _closed(self, runner: Runner, rows: Rows, tick: int, after: int) -> bool:
+        """Go on from these rows until nothing comes any more, if that can be done in one go."""
+        assert isinstance(runner.fused, FusedFrontier)
+        rule, told = runner.rule.id, 0
+
+        def pause(count: int) -> None:
+            nonlocal told
+            told += count
+            self._tx.check()
+            if self._watch is not None:
+                self._watch.came(rule, count)
+                self._watch.round()
+
+        try:
+            outcome = runner.fused.run(rows, tick, after, self._tx.journal, pause)
+        except EvaluationError as problem:
+            raise self._named(runner, problem) from problem
+        if outcome is None:
+            return False
+        self._lost_place(self._level._stores[runner.rule.table], outcome[1])
+        if self._watch is not None:
+            self._watch.came(rule, max(0, outcome[0].size - told))
+        return True
 
     def _arrived(self, runner: Runner, rows: Rows, tick: int, after: int) -> None:
         outcome = None
@@ -617,3 +667,6 @@ def _versions(index: Index, keys: Codes, store: Store) -> Rows:
     for cell in index.cells(keys, store.data).tolist():
         found.extend(row for row in index.rows_of(cell) if store.stamp[row] > GONE or store.stamp[row] == GHOST)
     return np.array(found, dtype=np.int32)
+
+
+_NO_ROWS: Rows = np.zeros(0, dtype=np.int32)

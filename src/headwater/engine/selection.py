@@ -16,6 +16,7 @@ from headwater.engine import kernels
 from headwater.engine.expressions import distinct_rows
 from headwater.engine.frontier import best_first, kept_versions
 from headwater.engine.frontier_kernels import not_needless
+from headwater.engine.frontiers import Frontiers, is_listed
 from headwater.engine.index import Index, Rows
 from headwater.engine.journal import Journal
 from headwater.engine.states import EVER, GHOST, GONE
@@ -68,6 +69,11 @@ def select(
     symbols: Symbols,
 ) -> tuple[Rows, Rows]:
     """Offer rows to a table with picks; the rows that came alive, and those that lost their place."""
+    if is_listed(store.table) and store.name not in journal.marked:
+        group = candidates[:, list(store.table.picks[0].group)]
+        lists = Frontiers.of(store, group.min(axis=0), group.max(axis=0), candidates.shape[0])
+        if lists is not None:
+            return lists.place(candidates, proofs, rule, tick, journal)
     if is_single(store):
         return _select_single(store, candidates, proofs, rule, tick, journal)
     if store.table.keeps is Keeps.FRONTIER and candidates.shape[0] > _FEW:

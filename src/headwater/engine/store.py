@@ -20,10 +20,11 @@ import numpy.typing as npt
 from headwater.core.types import Type
 from headwater.engine import child_kernels, kernels
 from headwater.engine.expiry import Expiries
+from headwater.engine.frontiers import Frontiers
 from headwater.engine.index import FULLEST, Bounds, Index, Matrix, Rows, Space, box_of, hash_size, within
 from headwater.engine.journal import Entry, Journal
 from headwater.engine.standing import Standing
-from headwater.engine.states import GHOST, GONE
+from headwater.engine.states import GHOST, GONE, MARKED
 from headwater.plan.model import Table
 
 _NARROW = np.iinfo(np.int32)
@@ -32,6 +33,7 @@ _FLOOR = 16
 _CHUNK = 1 << 16
 _FEW = 1024  # searching for so few rows costs less than identifying all
 _LOOK = 64  # stamps looked at in the time that a row takes to be met
+_EVER_WORTH = 1 << 40
 _GROWTH = 4  # room that is not used yet costs nothing, moving rows does
 
 
@@ -63,8 +65,9 @@ class Store:
         self.uses: list[Use] = []  # where this store's rows stand in proofs
         self.used: list[Use] = []  # the positions that proofs of this store's rows name
         self.indexes: dict[tuple[int, ...], Index] = {}
-        self.standing: Standing | None = None
+        self.standing: Standing | Frontiers | None = None
         self._notes: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
+        self.clusters: int | None = None  # a column by whose values rows had best lie side by side
         wide = any(kind in _WIDE_TYPES for kind in table.types)
         self._allocate(np.int64 if wide else np.int32, _FLOOR)
         self._forget_rows()
@@ -90,6 +93,7 @@ class Store:
         self.heads: Rows = np.zeros(2 * _FLOOR, dtype=np.int32)
         self.indexes.clear()
         self._notes = self._notes[:0].copy()
+        self.waited = 0 if self.standing is None else _EVER_WORTH  # rows that did without lists of what stands
         self.standing = None
         self.expiries: Expiries | None = None  # made when time moves, if rows have leases
         self.calm: tuple[int, int] | None = None  # rows that are known to be all alive, and the newest of their stamps
@@ -140,10 +144,21 @@ class Store:
         if self.data.dtype == np.int32 and (
             self.bounds.low.min(initial=0) < _NARROW.min or self.bounds.high.max(initial=0) > _NARROW.max
         ):
-            self.data = self.data.astype(np.int64)
+            self.widen()
         outgrown = self.space is not None and not self.space.holds(self.bounds.low, self.bounds.high)
-        if outgrown or (self.size == 0 and self.space is None):
+        if outgrown and self.table.lease is not None:
+            self._forget_identities()  # leases always grow, and few ask for a row of a certain lease
+        elif outgrown or (self.size == 0 and self.space is None):
             self.rehash()
+
+    def widen(self) -> None:
+        """Codes no longer fit into 32 bits."""
+        self.data = self.data.astype(np.int64)
+
+    def make_room(self, more: int) -> None:
+        """Room for more rows."""
+        if self.size + more > self.capacity:
+            self._grow(max(self.size + more, _GROWTH * self.capacity), self.size)
 
     def rehash(self, more: int = 1, *, growing: bool = False) -> None:
         """Build the table of identities anew, with room for more rows than there are."""
@@ -214,6 +229,18 @@ class Store:
         journal.note(self, Entry(added, np.zeros(added.size, dtype=np.int32), appended=True))
         return added
 
+    def appended(self, size: int, journal: Journal) -> None:
+        """Rows have been written behind those that there were; `admit_written` must follow."""
+        if size > self.size:
+            rows = np.arange(self.size, size, dtype=np.int32)
+            self.size = size
+            journal.note(self, Entry(rows, np.zeros(rows.size, dtype=np.int32), appended=True))
+
+    def admit_written(self, start: int) -> None:
+        """As `admit`, for rows from `start` on that have been written already."""
+        if start < self.size:
+            self.admit([self.data[start : self.size, column] for column in range(self.width)])
+
     def room(self) -> int:
         """How many rows may be stored before `expand` must be called."""
         if self.space is not None:
@@ -229,9 +256,12 @@ class Store:
     def stop_growing(self) -> None:
         """Give up a table of identities that was made for more rows than have come; it is made anew when needed."""
         if self.space is not None and self.space.is_wide(self.size):
-            self.space = None
-            self.heads = np.zeros(2 * _FLOOR, dtype=np.int32)
-            self.identified = 0
+            self._forget_identities()
+
+    def _forget_identities(self) -> None:
+        self.space = None
+        self.heads = np.zeros(2 * _FLOOR, dtype=np.int32)
+        self.identified = 0
 
     # Reading
 
@@ -313,6 +343,8 @@ class Store:
         journal.note(self, Entry(rows, self.stamp[rows]))
         self.stamp[rows] = state
         self.buried = self.buried or state != GHOST
+        if state == MARKED:
+            journal.marked.add(self.name)
 
     def restore(self, entry: Entry) -> None:
         """Take back one journal entry."""
@@ -430,6 +462,8 @@ class Store:
             if count:
                 journal.note(self, Entry(out[:count], old[:count]))
                 found.append(out[:count])
+        if found:
+            journal.marked.add(self.name)
         return np.concatenate(found) if found else _NO_ROWS
 
 

@@ -228,6 +228,11 @@ class Runner:
             keep &= data[rows, one] == data[rows, other]
         return rows[keep]
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether the strand's start matches every row."""
+        return self._strand.start is not None and not (self._checks or self._strand.start.equal)
+
     def from_keys(self, keys: npt.NDArray[np.int64], done: Done | None) -> Iterator[Batch]:
         """Bindings whose head has the values of one of these keys; keys that are `done` may be left out."""
         start = self._strand.start
