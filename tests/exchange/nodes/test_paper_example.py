@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from itertools import combinations
+
 import pytest
 
 import headwater as hw
@@ -10,6 +13,7 @@ from headwater.exchange.nodes.links import Delays
 from headwater.exchange.nodes.minship import Eager, Lazy, Shipping
 from headwater.exchange.nodes.network import Network
 from tests.engine.dred import delete_and_rederive
+from tests.exchange.nodes.test_network import closure
 from tests.oracle.program import Row
 
 LINKS = [("A", "B"), ("B", "C"), ("C", "A"), ("C", "B")]
@@ -54,6 +58,24 @@ def witnesses(made: Network, row: Row) -> set[frozenset[Row]]:
 def test_eager_shipping_gives_the_provenance_of_figure_2(row: Row, seed: int, shipping: Shipping) -> None:
     made = network("absorption", shipping, seed, spread=30.0)
     assert witnesses(made, row) == {frozenset(one) for one in PV[row]}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_eager_shipping_finds_every_minimal_witness_of_every_row(seed: int) -> None:
+    """By brute force: the smallest sets of links, of all sets that there are, from which the row follows."""
+    dice = random.Random(seed)
+    rows = dice.sample([(x, y) for x in "ABCD" for y in "ABCD" if x != y], 7)
+    gone = dice.sample(rows, 2)
+    made = Network(PROGRAM, 1 + seed % 4, "absorption", shipping=Eager(1 + seed % 3), delays=Delays(0.0, 30.0, seed))
+    made.apply(insert={"link": rows})
+    made.apply(delete={"link": gone})
+    made.apply(insert={"link": gone[:1]})
+    alive = [row for row in rows if row != gone[1]]
+    worlds = [frozenset(some) for size in range(len(alive) + 1) for some in combinations(alive, size)]
+    having = {world: closure(set(world)) for world in worlds}
+    for row in made.rows("reachable"):
+        enough = [world for world in worlds if row in having[world]]
+        assert witnesses(made, row) == {one for one in enough if not any(other < one for other in enough)}, row
 
 
 @pytest.mark.parametrize("row", PV, ids="".join)
