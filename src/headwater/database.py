@@ -322,13 +322,14 @@ class Database:
         more than `nodes`, it is `Bounds`.
         """
         row, codes = self._row(relation, row, find_code)
-        chance = chance_of(facts, self._base, self._as_kept)
+        known = partial(self._base, instead="only base facts can fail")
+        chance = chance_of(facts, known, self._as_kept)
         with held_back() as interruption:
             return self._questions.probability(relation, codes, chance, interruption.check)
 
     def blast_radius(self, relation: str) -> list[Impact]:
         """The base facts of a relation by how many rows of the queried views are there only because of each."""
-        table = self._base(relation).name
+        table = self._base(relation, "only base facts can be asked about").name
         views = {view: partial(self._asked, view, symbols=self._symbols) for view in self.program.outputs}
         with held_back() as interruption:
             return self._questions.impact(table, views, interruption.check)
@@ -441,13 +442,14 @@ class Database:
             )
         return store.table
 
-    def _base(self, name: str) -> Table:
+    def _base(self, name: str, instead: str = "change the base relations it follows from") -> Table:
         try:
             relation = self._model.relation(name)
         except KeyError:
             raise UnknownRelation(_unknown(name, self.program, self._model)) from None
         if relation.derived:
-            raise DataError(f"`{name}` is derived by rules; change the base relations it follows from")
+            names = ", ".join(f"`{one.name}`" for one in self.program.checked.relations if not one.derived)
+            raise DataError(f"`{name}` is derived by rules; {instead} ({names})")
         return self._shard.stores[name].table
 
     def _take(self, rows: Mapping[str, Any] | None) -> dict[str, Intake]:

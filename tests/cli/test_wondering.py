@@ -124,3 +124,25 @@ def test_questions_that_make_no_sense(arguments: list[str], status: int, message
     result = ask(*arguments)
     assert (result.exit_code, result.stdout) == (status, "")
     assert message in result.stderr
+
+
+def test_facts_are_told_so_that_one_sees_where_they_end() -> None:
+    Path("links.csv").write_text('src,dst\n"it""s, q",z\n(b),x\nNew York,x\n')
+    told = ask("critical", "link").stdout
+    for fact in ('link("it\\"s, q", z)', 'link("(b)", x)', "link(New York, x)"):
+        assert fact in told
+    assert ask("whatif", 'link("it\\"s, q", z)').exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "told"),
+    [
+        ("critical", ["reachable"], "`reachable` is derived by rules; only base facts can be asked about (`link`)"),
+        ("reliability", ["reachable(a, b)", "--chance", "reachable=0.5"], "only base facts can fail (`link`)"),
+        ("reliability", ["reachable(a, b)", "--chance", "=0.5"], "for all facts write 0.5"),
+    ],
+)
+def test_questions_about_the_wrong_thing_name_the_right_one(command: str, arguments: list[str], told: str) -> None:
+    result = ask(command, *arguments)
+    assert result.exit_code == 2
+    assert told in result.stderr

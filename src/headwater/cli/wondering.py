@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -177,6 +178,10 @@ def _chances(db: Database, given: list[str]) -> Any:
                 f"--chance {text}: {number!r} is no number; write 0.9, link=0.9 or 'link(a, b)=0.9'"
             ) from None
         if not what.strip():
+            if "=" in text:
+                raise DataError(
+                    f"--chance {text}: before the `=` stands a relation or a fact; for all facts write {number}"
+                )
             if len(given) > 1:
                 raise DataError(f"--chance {text} is for all facts; leave out the others, or name relations")
             return chance
@@ -193,8 +198,20 @@ def _chances(db: Database, given: list[str]) -> Any:
     return by_relation
 
 
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_ .:/@-]*")
+
+
 def _atom(fact: tuple[str, Sequence[Any]]) -> str:
-    return f"{fact[0]}({', '.join(map(shown, fact[1]))})"
+    return f"{fact[0]}({', '.join(map(_told, fact[1]))})"
+
+
+def _told(value: Any) -> str:
+    """A value as it is shown; in quotes where one could not tell where it ends."""
+    return (
+        json.dumps(value, ensure_ascii=False)
+        if isinstance(value, str) and not _PLAIN.fullmatch(value)
+        else shown(value)
+    )
 
 
 def _number(found: float | Bounds) -> str:
