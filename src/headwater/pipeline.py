@@ -11,12 +11,12 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from headwater.core.diagnostics import Diagnostic
-from headwater.core.errors import ProgramError
+from headwater.core.errors import ProgramError, SyntaxProblem
 from headwater.core.source import Source
 from headwater.core.types import Type
 from headwater.language.printer import as_written, print_tree
 from headwater.language.reading import read_program, read_sql, read_text
-from headwater.language.sql.wording import in_sql
+from headwater.language.sql.wording import TOO_DEEP, in_sql
 from headwater.language.tree import Tree
 from headwater.plan.build import build
 from headwater.plan.explain import explain
@@ -150,9 +150,14 @@ def _typed(tables: Tables | None) -> dict[str, dict[str, Type | None]]:
 
 
 def compile_tree(tree: Tree, *, disabled: Iterable[str] = ()) -> CompiledProgram:
-    checked = check(tree) if tree.text is None else _check_sql(tree)
     left_out = tuple(disabled)
-    return CompiledProgram(tree, checked, leases(_with_times(checked, left_out)), left_out)
+    try:
+        checked = check(tree) if tree.text is None else _check_sql(tree)
+        return CompiledProgram(tree, checked, leases(_with_times(checked, left_out)), left_out)
+    except RecursionError:
+        if tree.text is None:  # Datalog's parser bounds the depth of its terms
+            raise
+        raise SyntaxProblem((TOO_DEEP,)) from None
 
 
 def _with_times(checked: Program, disabled: tuple[str, ...]) -> Program:

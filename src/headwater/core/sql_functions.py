@@ -310,9 +310,9 @@ SQL_FUNCTIONS = (
     partial(
         "item", (_LIST, _INT), None, _item, "item of a list (from 1; negative from its end)", typing=lambda _: None
     ),
-    plain("regexp_split", _PAIR, _LIST, _split, "the parts between what a regular expression matches"),
+    partial("regexp_split", _PAIR, _LIST, _split, "the parts between what a regular expression matches"),
     partial("regexp_split_to", (_STRING, _STRING, _INT), _LIST, _split, "so many parts at most"),
-    plain("regexp_replace", (_STRING, _STRING, _STRING), _STRING, _replaced, "what matches, replaced", grows=True),
+    partial("regexp_replace", (_STRING, _STRING, _STRING), _STRING, _replaced, "what matches, replaced", grows=True),
     partial("regexp_extract", (_STRING, _STRING, _INT), _STRING, _extracted, "a group of the first match, or nothing"),
     plain("translate", (_STRING, _STRING, _STRING), _STRING, _translated, "letters replaced by others, one by one"),
     plain("trim_of", _PAIR, _STRING, lambda text, letters: text.strip(letters), "without these letters at both ends"),

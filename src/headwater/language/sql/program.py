@@ -24,6 +24,7 @@ from headwater.language.sql.statements import Query, Statement, View, read_state
 from headwater.language.sql.tables import COPY, Column, Schema, Table, known_table
 from headwater.language.sql.text import Refused, Text
 from headwater.language.sql.views import Views
+from headwater.language.sql.wording import TOO_DEEP
 from headwater.language.tree import (
     Atom,
     ColumnDeclaration,
@@ -39,6 +40,7 @@ from headwater.language.tree import (
 from headwater.language.tree import Query as Asked
 
 MOST_PROBLEMS = 50
+_MOST_ROWS = 2**62  # a LIMIT beyond it takes nothing away
 
 
 @dataclass(slots=True)
@@ -59,12 +61,15 @@ def translate(source: Source, tables: Mapping[str, Schema] | None = None) -> Tre
     statements, problems = read_statements(text)
     if problems:
         raise SyntaxProblem(tuple(problems[:MOST_PROBLEMS]))
-    first = _Program(text, statements, tables or {}, {})
-    first.run()
-    found = {name: [column.name for column in table.columns] for name, table in first.context.tables.items()}
-    program = _Program(text, statements, tables or {}, found)
-    program.run()
-    return program.tree()
+    try:
+        first = _Program(text, statements, tables or {}, {})
+        first.run()
+        found = {name: [column.name for column in table.columns] for name, table in first.context.tables.items()}
+        program = _Program(text, statements, tables or {}, found)
+        program.run()
+        return program.tree()
+    except RecursionError:
+        raise SyntaxProblem((TOO_DEEP,)) from None
 
 
 def translate_views(text: Text, views: Sequence[View], tables: Mapping[str, Schema]) -> Tree:
@@ -116,7 +121,8 @@ class _Program:
             self._statements(queries)
         except Refused as refused:
             self.context.problems.append(refused.diagnostic)
-        self._columnless()
+        if not self.context.problems:
+            self._columnless()
         if self.context.problems:
             raise SyntaxProblem(tuple(_in_order(self.context.problems)[:MOST_PROBLEMS]))
 
@@ -147,9 +153,23 @@ class _Program:
                 name = statement.relation.lower()
                 if name in seen:
                     self.text.refuse("HW204", f"table `{statement.relation}` is declared twice", statement.span)
+                self._columns_twice(statement)
                 seen[name] = statement
             elif isinstance(statement, View) and statement.name.lower() in self.declarations:
                 self.text.refuse("HW204", f"`{statement.name}` is a table and a view", statement.span)
+
+    def _columns_twice(self, declaration: Declaration) -> None:
+        names: set[str] = set()
+        for column in declaration.columns:
+            if column.name.lower() in names:
+                self.text.refuse(
+                    "HW205",
+                    f"`{declaration.relation}` has two columns called `{column.name}`",
+                    column.span,
+                    note="capitals make no difference to names of columns",
+                    hint="rename one of them",
+                )
+            names.add(column.name.lower())
 
     def _statements(self, queries: Queries) -> None:
         """Views of CREATE VIEW, and of a WITH in front of them, see each other; a query's WITH is its own."""
@@ -209,7 +229,7 @@ class _Program:
             return None
         value = clause.expression
         if isinstance(value, exp.Literal) and str(value.this).isdigit():
-            return int(value.this)
+            return min(int(value.this), _MOST_ROWS)
         self.text.refuse("HW117", f"{part.upper()} takes a number", clause, hint=f"write {part.upper()} 10")
 
     def _ordering(self, node: exp.Expr, column: int) -> Ordering:

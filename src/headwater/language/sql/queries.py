@@ -26,6 +26,7 @@ class Queries:
         self.text = context.text
         self.selects = Selects(self)
         self.recursive: set[str] = set()  # relations of the recursion that is being translated
+        self._databases: dict[str, str] = {}  # what stands before the name of each table
 
     # Names
 
@@ -36,10 +37,24 @@ class Queries:
         if found is not None:
             return found
         key = name.lower()
+        self._one_database(node, key)
         if key not in self.context.tables:
             self.context.taken.add(key)
             self.context.tables[key] = Table(name, [], hidden=1, open=True, base=True, span=self.text.span(node.this))
         return self.context.tables[key]
+
+    def _one_database(self, node: exp.Table, key: str) -> None:
+        """A table goes by its own name, so that two databases cannot both have one of that name here."""
+        database = ".".join(part.name for part in node.parts[:-1]).lower()
+        first = self._databases.setdefault(key, database)
+        if database != first:
+            self.text.refuse(
+                "HW231",
+                f"`{node.name}` is a table of two databases here",
+                node,
+                note="a table goes by its own name, without that of its database",
+                hint="give the tables names of their own; on Spark, hws.sql tells them apart",
+            )
 
     def refuse_recursive(self, table: Table, lacking: bool, join: exp.Expr) -> None:
         if lacking and table.relation in self.recursive:

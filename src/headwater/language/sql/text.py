@@ -41,7 +41,7 @@ class Text:
 
     def tokens(self) -> list[Token]:
         try:
-            found = list(_DIALECT.tokenize(self.source.text))
+            found = list(_DIALECT.tokenize(self.source.text.replace("\ufeff", " ")))
         except TokenError:
             start = _unclosed(self.source.text)
             self.refuse(
@@ -75,7 +75,7 @@ class Text:
         except RecursionError:
             self.refuse("HW106", "this query is nested too deep", tokens[0], hint="name a part of it with WITH")
         (query,) = parsed if len(parsed) == 1 else (None,)
-        if not isinstance(query, exp.Query):
+        if not isinstance(query, exp.Query | exp.Values):
             self.refuse(
                 "HW101",
                 "this is no query",

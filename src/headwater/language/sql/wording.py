@@ -23,6 +23,7 @@ _RULES = (
     ("the rule for `", "the part of `"),
     ("in every rule", "in every part"),
     ("recursive relation", "recursive view"),
+    ("by another rule", "by another part"),
 )
 _HINTS = {
     "HW501": "read the finished view from outside: write a second view, or the last SELECT, with NOT IN or NOT EXISTS",
@@ -30,6 +31,12 @@ _HINTS = {
     "HW504": "inside the recursion it may only stand in the column that keeps it (min() AS cost); use it from outside",
     "HW505": "keep one best column: min() AS cost; select what else is needed over the finished view",
 }
+
+TOO_DEEP = Diagnostic(
+    "HW106",
+    "an expression of this text is too long",
+    hint="name a part of it with WITH; write many comparisons with one column as IN (...)",
+)
 
 
 def in_sql(diagnostic: Diagnostic) -> Diagnostic:
