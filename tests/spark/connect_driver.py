@@ -22,9 +22,9 @@ COMPONENTS = (
     "low(Y, min<L>) :- link(X, Y), low(X, L). low(X, min<L>) :- link(X, Y), low(Y, L)."
 )
 BATCHES = [
-    [(at, at + 1, "insert") for at in range(4)],
+    [(at, at + 1, "insert") for at in range(3)],
     [(1, 2, "delete"), (0, 9, "insert")],
-    [(0, 9, "delete"), (9, 4, "insert")],
+    [(0, 9, "delete"), (9, 3, "insert")],
 ]
 STATIC = [(20, 21)]
 
@@ -78,7 +78,8 @@ def seen(name: str, view: str) -> dict[str, Any]:
 
 
 folder = Path(sys.argv[1])
-spark = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2").getOrCreate()
+settings = {"spark.sql.shuffle.partitions": "2", "spark.python.daemon.module": "headwater.spark.daemon"}
+spark = SparkSession.builder.remote("local[2]").config(map=settings).getOrCreate()
 links = spark.createDataFrame([(x, y) for x, y, _ in BATCHES[0]], "x long, y long")
 told: dict[str, Any] = {
     "session": type(spark).__module__,
