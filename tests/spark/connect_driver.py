@@ -78,8 +78,7 @@ def seen(name: str, view: str) -> dict[str, Any]:
 
 
 folder = Path(sys.argv[1])
-settings = {"spark.sql.shuffle.partitions": "2", "spark.python.daemon.module": "headwater.spark.daemon"}
-spark = SparkSession.builder.remote("local[2]").config(map=settings).getOrCreate()
+spark = SparkSession.builder.remote(sys.argv[2]).getOrCreate()
 links = spark.createDataFrame([(x, y) for x, y, _ in BATCHES[0]], "x long, y long")
 told: dict[str, Any] = {
     "session": type(spark).__module__,

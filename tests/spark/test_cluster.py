@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from tests.spark.conftest import SRC
+from tests.spark.conftest import SRC, free_port
 from tests.spark.test_connect import fed, listed
 from tests.spark.test_maintain import closure, lowest
 
@@ -22,12 +21,6 @@ pytestmark = pytest.mark.soak
 
 HOME = Path(pyspark.__file__).parent
 DRIVER = Path(__file__).with_name("cluster_driver.py")
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +16,14 @@ import pyspark
 import pytest
 
 from headwater import spark as hws
-from tests.spark.conftest import SRC
+from tests.spark.conftest import SRC, free_port
 from tests.spark.test_maintain import closure, lowest
 
 pytestmark = pytest.mark.soak
 
 DRIVER = Path(__file__).with_name("connect_driver.py")
+SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+ENV = os.environ | {"PYTHONPATH": str(SRC), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
 # The links after each of the driver's batches; the first brings a static row along.
 STATES = [
     {(0, 1), (1, 2), (2, 3), (20, 21)},
@@ -30,6 +35,38 @@ STATES = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("connect")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The server of the pip package, in a process of its own."""
+    port = free_port()
+    settings = {
+        "spark.master": "local[2]",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.python.daemon.module": "headwater.spark.daemon",
+        "spark.ui.enabled": "false",
+        "spark.log.level": "OFF",
+    }
+    folder = tmp_path_factory.mktemp("server")
+    words = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    command = [str(home(folder) / "bin" / "spark-submit"), *words, "--class", SERVER, "spark-internal"]
+    running = subprocess.Popen(
+        command, env=ENV | {"SPARK_HOME": str(folder / "home")}, cwd=folder, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        ends = time.monotonic() + 240
+        while not listens(port):
+            assert running.poll() is None, "the server has ended"
+            assert time.monotonic() < ends, "the server does not listen"
+            time.sleep(0.1)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        running.terminate()
+        running.wait(60)
 
 
 def home(folder: Path) -> Path:
@@ -45,14 +82,15 @@ def home(folder: Path) -> Path:
     return made
 
 
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 @pytest.fixture(scope="module")
-def told(folder: Path) -> dict[str, Any]:
-    env = os.environ | {
-        "PYTHONPATH": str(SRC), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable,
-        "SPARK_HOME": str(home(folder)),
-    }  # fmt: skip
-    command = [sys.executable, str(DRIVER), str(folder)]
-    made = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+def told(folder: Path, server: str) -> dict[str, Any]:
+    command = [sys.executable, str(DRIVER), str(folder), server]
+    made = subprocess.run(command, env=ENV, capture_output=True, text=True, timeout=900)
     assert made.returncode == 0, made.stderr[-3000:]
     return dict(json.loads(made.stdout.splitlines()[-1]))
 
