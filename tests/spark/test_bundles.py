@@ -50,3 +50,25 @@ def test_what_does_not_fit_is_set_aside_with_its_reason() -> None:
         "`_change_type` is 'perhaps', not one of insert, delete, update_preimage, update_postimage",
         "column `x`",
     ]
+
+
+def test_static_rows_come_before_those_of_streams_whichever_task_has_them() -> None:
+    scheme = choose(PROGRAM, None, 1)
+    static = bundle(pa.table({"x": [2], "y": [3]}).to_batches(), PLAIN, scheme, 1, 7)
+    changes = pa.table({"x": [2, 1], "y": [3, 2], "c": ["delete", "insert"]})
+    feed = bundle(changes.to_batches(), CHANGES, scheme, 1, 0, "stream")
+    arrived = arrive([*feed, *static], scheme)
+    assert arrived.inserts["link"].to_pylist() == [{"x": 1, "y": 2}]
+    assert arrived.deletes["link"].to_pylist() == [{"x": 2, "y": 3}]
+
+
+def test_rows_without_columns_are_counted() -> None:
+    scheme = choose(hw.compile("relation open(). shop() :- open()."), None, 1)
+    rows = pa.table({"row": [True]})
+    arrived = arrive(list(bundle(rows.to_batches(), Input("open", (), (), (), (), ()), scheme, 1, 0)), scheme)
+    assert (arrived.inserts["open"].num_columns, arrived.inserts["open"].num_rows) == (0, 1)
+    feed = pa.table({"c": ["insert", "delete"]})
+    given = Input("open", (), (), (), (), (), change=0)
+    arrived = arrive(list(bundle(feed.to_batches(), given, scheme, 1, 0)), scheme)
+    assert (arrived.deletes["open"].num_columns, arrived.deletes["open"].num_rows) == (0, 1)
+    assert not arrived.inserts

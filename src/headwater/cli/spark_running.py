@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import time
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -192,7 +193,7 @@ class SparkRunning:
             return reader.schema(_schema(names, kinds)).json(str(place))
         separator = "\t" if first.suffix == ".tsv" else ","
         with first.open(encoding="utf-8-sig") as lines:
-            header = lines.readline().rstrip("\r\n").split(separator)
+            header = next(csv.reader(lines, delimiter=separator), [])
         try:
             matched = match(header, expected, feed=feed)
         except HeaderError as problem:

@@ -40,6 +40,7 @@ SCHEMA = pa.schema(
 DDL = "shard int, relation string, sequence string, place bigint, payload binary"
 EVERYWHERE = -1
 _INSERT = "_insert"
+_NOTHING = ""  # the column of rows that have none: Arrow would forget how many there are
 _REJECTED = ""  # the relation that rows set aside are bundled under
 NUMBER = "#"  # the relation of an empty bundle that tells a shard its number
 _CLOCK = "@"  # that of an empty bundle whose place is a moment: the latest time among the rows of some bundles
@@ -48,10 +49,10 @@ _REJECTED_SCHEMA = pa.schema([("relation", pa.string()), ("reason", pa.string())
 
 
 def bundle(
-    batches: Iterable[pa.RecordBatch], given: Input, scheme: Scheme, shards: int, task: int
+    batches: Iterable[pa.RecordBatch], given: Input, scheme: Scheme, shards: int, task: int, sequence: str = ""
 ) -> Iterator[pa.RecordBatch]:
-    """The rows that one task reads of one input, on their way."""
-    seat = _Seat(task)
+    """The rows that one task reads of one input, on their way; they come after those of any lesser `sequence`."""
+    seat = _Seat(task, sequence)
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
@@ -67,6 +68,7 @@ class _Seat:
     """Numbers the bundles of one task."""
 
     task: int
+    sequence: str
     count: int = 0
 
     def next(self) -> int:
@@ -80,7 +82,7 @@ def _bundled(rows: pa.Table, given: Input, scheme: Scheme, shards: int, seat: _S
     if moment is not None:
         yield _record(EVERYWHERE, _CLOCK, "", moment, b"")
     for relation in scheme.fed(given.relation):
-        yield from spread(sifted, relation, scheme, shards, seat.next())
+        yield from spread(sifted, relation, scheme, shards, seat.next(), seat.sequence)
     if rejected:
         yield _row(0, _REJECTED, "", seat.next(), _rejected_table(rejected))
 
@@ -169,7 +171,7 @@ def sift(rows: pa.Table, given: Input) -> tuple[pa.Table, list[Rejection]]:
             reasons.setdefault(at, f"column `{given.names[given.time]}`: {TOO_FAR}")
     whole = pa.table(
         [*columns, *(column for _, column in extra)] or [pa.nulls(rows.num_rows)],
-        names=[*given.names, *(name for name, _ in extra)] or [""],
+        names=[*given.names, *(name for name, _ in extra)] or [_NOTHING],
     )
     if not reasons:
         return whole, []
@@ -268,6 +270,8 @@ def arrive(batches: Iterable[pa.RecordBatch], scheme: Scheme) -> Arrived:
     for relation, parts in bundles.items():
         parts.sort(key=lambda one: one[:2])
         rows = pa.concat_tables([part for _, _, part in parts], promote_options="permissive")
+        if _NOTHING in rows.column_names:
+            rows = rows.select([name for name in rows.column_names if name != _NOTHING])
         arrived.rows[relation] = rows.num_rows
         _settle(arrived, rows, scheme.table(relation), scheme.keys.get(relation))
     arrived.rejected.sort(key=lambda one: (one.relation, one.reason, one.row))
@@ -292,7 +296,7 @@ def _settle(arrived: Arrived, rows: pa.Table, table: Table, key: tuple[int, ...]
     found = net(_tuples(rows), inserts.tolist(), key, counted=bool(table.hidden), time=table.time)
     for places, side in ((found.inserts, arrived.inserts), (found.deletes, arrived.deletes)):
         if places:
-            side[relation] = rows.take(pa.array(sorted(places)))
+            side[relation] = rows.take(pa.array(sorted(places))) if rows.num_columns else rows.slice(0, 1)
     if found.cleared:
         arrived.cleared[relation] = found.cleared
 

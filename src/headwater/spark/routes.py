@@ -16,10 +16,11 @@ from headwater.spark.contract import Input
 
 
 def routed(frame: Any, given: Input, scheme: Scheme, shards: int) -> Any:
-    """A DataFrame's rows in bundles, each with its shard."""
+    """A DataFrame's rows in bundles, each with its shard; static rows come before those of streams."""
+    sequence = "stream" if frame.isStreaming else ""
 
     def send(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from bundle(batches, given, scheme, shards, TaskContext.get().partitionId())
+        yield from bundle(batches, given, scheme, shards, TaskContext.get().partitionId(), sequence)
 
     seen = frame if frame.columns else frame.select(sf.lit(True).alias("row"))  # rows without columns are not counted
     return seen.mapInArrow(send, DDL)
