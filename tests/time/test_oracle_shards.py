@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 import headwater as hw
+from headwater.core.types import Type
 from headwater.exchange.cluster import Cluster
 from headwater.exchange.scheme import choose
 from tests.engine.holding import pairs
@@ -100,3 +101,21 @@ def _agrees(case: TimedCase, shards: int, kind: str) -> None:
 @given(seed=seeds)
 def test_oracle_time_on_shards(seed: int, shards: int, kind: str) -> None:
     hold(partial(_agrees, shards=shards, kind=kind), timed_case(seed))
+
+
+@pytest.mark.parametrize("kind", ["decomposed", "exchange", "single"])
+def test_columns_that_only_the_data_names_keep_their_names(kind: str) -> None:
+    program = hw.compile("stream seen(t: int, x: int) ttl 5. p(Y) :- seen(_, X), owner(X, Y), near(Y, X).")
+    known = {"owner": (Type.INT, Type.INT), "near": (Type.INT, Type.INT)}
+    scheme = choose(program, known, 2, columns={"owner": ("y", "x")}, kinds=(kind,))
+    assert scheme.table("owner").names == ("y", "x")
+    cluster = Cluster(scheme, 2)
+    cluster.apply(
+        {
+            "seen": pa.table({"t": [1, 1], "x": [7, 8]}),
+            "owner": pa.table({"x": [9, 9], "y": [7, 6]}),  # by name: y is the first column
+            "near": pa.table({"c0": [9], "c1": [7]}),
+        },
+        {},
+    )
+    assert {row for member in cluster.members for row in to_rows(member.rows("p"))} == {(9,)}

@@ -207,7 +207,8 @@ def _exchange(program: CompiledProgram, model: Program, known: Known | None, rea
     local = model
     if any(relation.shown is not None or relation.keeps is not Keeps.ALL for relation in model.relations):
         plain = program.unleased
-        local = with_types(plain, infer(plain, known))
+        names = {one.name: tuple(column.name for column in one.visible) for one in model.relations}
+        local = _with_names(with_types(plain, infer(plain, known)), names)
     local = leases(rewrite(local, rules=NETWORK_RULES))
     problem = obstacle(local)
     if problem is not None:
