@@ -48,7 +48,7 @@ PAPER = {
 }
 NOTES = {
     "7": "The order is the paper's; eager shipping is lost earlier than there.",
-    "8": "Relative provenance saves bytes as in the paper, but hardly time: its graphs take long to go through.",
+    "8": "Relative provenance saves bytes as in the paper, but no time: its graphs take long to go through.",
     "9": "Regions are dense: a sensor has up to 44 neighbours, and every path through them is a derivation.",
     "10": "In a dense field a sensor that falls silent cuts nobody off; delete-and-rederive goes over the whole view "
     "all the same.",
@@ -105,7 +105,8 @@ def _findings(figure: str, measured: dict[str, list[Result]]) -> list[str]:
             if way in last:
                 less = last["DRed"]["megabytes"] / last[way]["megabytes"]
                 quicker = last["DRed"]["seconds"] / max(last[way]["seconds"], 1e-9)
-                lines.append(f"{way} sends {less:.1f}x fewer bytes than DRed and takes {quicker:.1f}x less time.")
+                time = f"{quicker:.1f}x less time" if quicker >= 1 else f"{1 / quicker:.1f}x the time"
+                lines.append(f"{way} sends {less:.1f}x fewer bytes than DRed and takes {time}.")
     for way, x in found:
         if "stopped" in found[way, x]:
             lines.append(f"{way} was stopped at {x}: {found[way, x]['stopped']}.")

@@ -38,6 +38,7 @@ class Graph:
         self._names: list[tuple[str, Row]] = []
         self._edges: dict[_Edge, int] = {}
         self._list: list[_Edge] = []
+        self._from_fact: dict[int, list[int]] = {}  # the edges that lead from a fact
 
     def fact(self, number: int) -> Derivations:
         return Derivations(-1 - number, frozenset())
@@ -71,7 +72,7 @@ class Graph:
 
     def touched(self, annotations: Iterable[tuple[Row, Derivations]], dead: Set[int]) -> list[Row]:
         roots = {-1 - fact for fact in dead}
-        edges = {at for at, edge in enumerate(self._list) if not roots.isdisjoint(edge.body)}
+        edges = {at for root in roots for at in self._from_fact.get(root, ())}
         return [row for row, one in annotations if one.root in roots or not edges.isdisjoint(one.edges)]
 
     def size(self, one: Derivations) -> int:
@@ -146,6 +147,9 @@ class Graph:
         number = self._edges.setdefault(edge, len(self._list))
         if number == len(self._list):
             self._list.append(edge)
+            for part in set(edge.body):
+                if part < 0:
+                    self._from_fact.setdefault(part, []).append(number)
         return number
 
 
