@@ -67,7 +67,7 @@ def theirs(spark: Any, query: str) -> Bag | None:
         return None
 
 
-@pytest.mark.parametrize("batch", range(20))
+@pytest.mark.parametrize("batch", range(16))
 def test_agree_plain_queries(quick: Any, batch: int) -> None:
     dice = random.Random(f"spark {batch}")
     rows = random_rows(dice)
@@ -82,7 +82,7 @@ def test_agree_plain_queries(quick: Any, batch: int) -> None:
     assert compared > BATCH // 2
 
 
-@pytest.mark.parametrize("batch", range(6))
+@pytest.mark.parametrize("batch", range(5))
 def test_agree_linear_recursion(quick: Any, batch: int) -> None:
     """UNION ALL over rows without a cycle: Spark counts the ways, we do not."""
     dice = random.Random(f"spark recursion {batch}")
