@@ -25,6 +25,7 @@ BATCHES = [
     [(at, at + 1, "insert") for at in range(3)],
     [(1, 2, "delete"), (0, 9, "insert")],
     [(0, 9, "delete"), (9, 3, "insert")],
+    [(5, 6, "insert")],  # for a query that is not to run
 ]
 STATIC = [(20, 21)]
 
@@ -97,6 +98,7 @@ for text, name in ((CLOSURE, "decomposed"), (COMPONENTS, "shuffle")):
     maintain(text, name)
 told["decomposed"] = seen("decomposed", "reach")
 told["shuffle"] = seen("shuffle", "low")
+drop(range(3, 4))
 try:
     maintain(CLOSURE + " loop(X) :- reach(X, X).", "decomposed")
 except Exception as refused:
