@@ -19,8 +19,6 @@ from headwater import spark as hws
 from tests.spark.conftest import SRC, free_port
 from tests.spark.test_maintain import closure, lowest
 
-pytestmark = pytest.mark.soak
-
 DRIVER = Path(__file__).with_name("connect_driver.py")
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 ENV = os.environ | {"PYTHONPATH": str(SRC), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
