@@ -17,8 +17,6 @@ from tests.oracle.strategies import Case, random_case, template_case
 from tests.oracle.templates import TEMPLATES
 from tests.spark.cases import compiled, found, frames, streams, told, write_script
 
-pytestmark = pytest.mark.soak
-
 MOST = 400  # rows of a view; larger ones tell no more, and take their time
 
 
