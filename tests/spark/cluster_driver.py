@@ -75,7 +75,7 @@ told: dict[str, Any] = {
     "components": rows(hws.evaluate(hw.compile(COMPONENTS), {"link": links}, shards=2)["low"]),
 }
 queries = {
-    "decomposed": (CLOSURE + " kept(X, Z) :- reach(X, Y), Z = held(Y). query kept(X, Y).", "kept"),
+    "decomposed": (CLOSURE + " kept(Z, Y) :- reach(X, Y), Z = held(X). query kept(X, Y).", "kept"),
     "gang": (COMPONENTS + " low(Z, min<L>) :- link(X, Y), low(X, L), Z = held(Y).", "low"),
 }
 drop(0)

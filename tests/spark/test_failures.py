@@ -104,7 +104,7 @@ def test_a_worker_killed_beside_others_costs_a_try_and_no_more(spark: Any, tmp_p
             os.kill(os.getpid(), signal.SIGKILL)
 
     held(die_once)
-    program = hw.compile(CLOSURE + " kept(X, Z) :- reach(X, Y), Z = held(Y).")
+    program = hw.compile(CLOSURE + " kept(Z, Y) :- reach(X, Y), Z = held(X).")
     query = hws.maintain(
         program, {"link": stream(spark, source)}, checkpoint=str(tmp_path / "check"), shards=2, trigger=NOW
     )
@@ -191,7 +191,7 @@ def test_a_disk_that_is_full_for_a_worker(spark: Any, tmp_path: Path, held: Any)
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
 
     held(fill)
-    program = hw.compile(CLOSURE + " kept(X, Z) :- reach(X, Y), Z = held(Y).")
+    program = hw.compile(CLOSURE + " kept(Z, Y) :- reach(X, Y), Z = held(X).")
 
     def run() -> None:
         links = {"link": stream(spark, source)}
