@@ -17,8 +17,6 @@ from tests.spark.conftest import SRC, free_port
 from tests.spark.test_connect import fed, listed
 from tests.spark.test_maintain import closure, lowest
 
-pytestmark = pytest.mark.soak
-
 HOME = Path(pyspark.__file__).parent
 DRIVER = Path(__file__).with_name("cluster_driver.py")
 
