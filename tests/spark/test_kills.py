@@ -17,11 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import pytest
 
 from tests.spark.conftest import SRC
-
-pytestmark = pytest.mark.soak
 
 DRIVER = Path(__file__).with_name("kills_driver.py")
 BATCHES = 16
