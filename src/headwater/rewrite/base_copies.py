@@ -6,7 +6,7 @@ go to the other one too: the copy becomes a base relation that is fed together w
 nothing but the original then reads the copy that lives where its head does, and nothing of it travels.
 
 Keyed relations are left as they are: which row an insert takes the place of is known only where the key lives. So are
-relations with a time, whose rows come and go by a clock.
+tables of equal rows, which are numbered where they live, and relations with a time, whose rows come and go by a clock.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ def _copied(rule: Rule, relations: Mapping[str, Relation]) -> str | None:
     if len(rule.body) != 1 or not isinstance(rule.body[0], Atom):
         return None
     copy, original = relations[rule.head.relation], relations[rule.body[0].relation]
-    if original.derived or original.key is not None or copy.selections or copy.arity != original.arity:
+    if original.derived or original.key is not None or original.hidden or copy.selections:
+        return None
+    if copy.arity != original.arity:
         return None
     if any(value is not None for value in (original.time, original.lease, original.ttl, original.window)):
         return None
