@@ -32,3 +32,13 @@ def test_other_names_are_not() -> None:
 def test_the_version_is_that_of_the_package() -> None:
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert headwater.__version__ == project["version"]
+
+
+@pytest.mark.parametrize("extra", ["spark", "connect"])
+def test_what_is_installed_for_spark_is_enough(extra: str) -> None:
+    """PySpark does not depend on pandas, and its functions over Arrow do not run without."""
+    project = tomllib.loads(Path(__file__).parents[1].joinpath("pyproject.toml").read_text())["project"]
+    named = {
+        one.partition(">")[0].partition("=")[0].partition("[")[0] for one in project["optional-dependencies"][extra]
+    }
+    assert {"pandas", "pyspark"} <= named
