@@ -6,6 +6,8 @@ All peers run in the same local session as ours, on the same cached edges: Spark
 distinct step and a bound on depth), and the loop that people write by hand (semi-naive: join, distinct, left anti join,
 localCheckpoint; adaptive execution off, as many partitions as cores). Streams keep Spark's own way of writing its
 checkpoint files; an empty batch is one whose function does nothing. Batches count by the median of their later half.
+With the checkpoint files that `local_session` sets, an empty batch took 0.08 s where it takes 0.2 s here, and the batch
+of 100 changes hardly less than here: about 6 empty ones. The bound of 3 holds with Spark's own setting only.
 
 Without a part, all run, and the table goes to benchmarks/spark.md.
 """
@@ -230,6 +232,9 @@ def restart(spark: Any) -> None:
     PAGE.overhead(f"the first batch of a query, {rows:,} view rows: after a restart", again)
     opened, computed = (hws.progress(str(folder / state), batch) for state, batch in (("elsewhere", 1), ("state", 0)))
     shutil.rmtree(folder)
+    PAGE.ratio(
+        f"restart, {rows:,} view rows: the whole first batch", again, "from nothing", load, "3x", load >= 3 * again
+    )
     work = f"restart, {rows:,} view rows: the shards' own time, from the checkpoint to a batch done"
     ours, theirs = opened["opening"] + opened["working"], computed["working"]
     PAGE.ratio(work, ours, "from nothing", theirs, "3x", theirs >= 3 * ours)
