@@ -1,4 +1,5 @@
-"""Settings that every test shares: random tests keep no clock, and `make soak` runs many more examples."""
+"""Settings that every test shares: random tests keep no clock and draw the same examples on every machine; `make soak`
+draws anew each time, and many more."""
 
 from __future__ import annotations
 
@@ -9,6 +10,6 @@ from hypothesis import HealthCheck, settings
 # A shell that starts the tests in the background has Ctrl-C ignored in all its children; tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("soak", settings.get_profile("default"), max_examples=20_000)
+settings.register_profile("default", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("soak", settings.get_profile("default"), derandomize=False, max_examples=20_000)
 settings.load_profile("default")

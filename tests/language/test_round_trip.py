@@ -36,7 +36,7 @@ def test_goals_that_only_the_checks_make_print_too() -> None:
 
 
 def test_texts_in_aggregates_keep_their_quotes() -> None:
-    text = 'p(min<"b">, X) :- q(X).\ne(msum<("k", N)>) :- q(N).\n'
+    text = 'p(min<"b">, X) :- q(X).\ne(msum<("k", N)>) :- q(N).\nl(min<@"b">) :- q(X).\n'
     assert print_tree(parse(Source("written", text))) == text
 
 

@@ -133,7 +133,9 @@ def print_aggregate(aggregate: Aggregate) -> str:
 
 def _aggregated(term: Term) -> str:
     """A text stands in quotes here: without them it would look like a variable that was misspelt."""
-    return _quoted(term.value) if isinstance(term, Constant) and isinstance(term.value, str) else print_term(term)
+    if isinstance(term, Constant) and isinstance(term.value, str):
+        return ("@" if term.location else "") + _quoted(term.value)
+    return print_term(term)
 
 
 def print_goal(goal: Goal) -> str:
