@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from collections import Counter
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import headwater as hw
 from headwater import spark as hws
 from tests.spark.test_maintain import NOW, drop, finish, stream
 from tests.sql.engines import Bag, Duck
@@ -83,3 +85,62 @@ def test_agree_streams_with_equal_rows_and_nulls(spark: Any, tmp_path: Path, sha
                         seen[tuple(row)] += sign
             assert min(seen.values(), default=0) >= 0
             assert +seen == states[view], (view, batch)
+
+
+RIDES = """
+CREATE STREAM ride (ts TIMESTAMP NOT NULL, pickup STRING NOT NULL, target STRING NOT NULL, fare INT NOT NULL);
+CREATE TABLE zone (place STRING NOT NULL, name STRING);
+CREATE RECURSIVE VIEW best (ts, pickup, target, min() AS fare) AS
+  SELECT ts, pickup, target, fare FROM ride
+  UNION SELECT greatest(ride.ts, best.ts), ride.pickup, best.target, ride.fare + best.fare
+        FROM ride JOIN best ON ride.target = best.pickup;
+CREATE VIEW cheapest AS SELECT best.ts, zone.name, target, fare FROM best JOIN zone ON best.pickup = zone.place;
+SELECT name, target, fare FROM WINDOW(cheapest, 60 minutes, 5 minutes)
+"""
+
+
+def ride(minute: int, pickup: str, target: str, fare: int, kind: str = "insert") -> dict[str, Any]:
+    at = dt.datetime(2026, 1, 1) + dt.timedelta(minutes=minute)
+    return {"ts": f"{at.isoformat()}Z", "pickup": pickup, "target": target, "fare": fare, "_change_type": kind}
+
+
+@pytest.mark.parametrize("shards", [1, 2])
+def test_agree_windows_in_sql_over_a_stream_and_a_table(spark: Any, tmp_path: Path, shards: int) -> None:
+    """A window that slides, rows that go without a word, a late row, a delete, a null name, a restart halfway."""
+    feeds = [
+        [ride(1, "a", "b", 5), ride(2, "b", "c", 4), ride(3, "a", "c", 12)],
+        [ride(30, "a", "b", 9)],
+        [ride(62, "c", "a", 1)],
+        [ride(66, "b", "c", 1), ride(51, "b", "d", 2)],  # the second is late
+        [ride(93, "q", "r", 1), ride(62, "c", "a", 1, "delete")],
+    ]
+    zones = [("a", "airport"), ("b", None)]
+    source, output, checkpoint = tmp_path / "in", tmp_path / "out", str(tmp_path / "check")
+    db = hw.Database(hw.compile(RIDES))
+    db.apply(insert={"zone": zones})
+    table = spark.createDataFrame(zones, "place string, name string")
+    schema = "ts timestamp, pickup string, target string, fare int, _change_type string"
+    held: list[Bag] = []
+    told: list[dict[str, Any]] = []
+    for number, feed in enumerate(feeds):
+        drop(source, number, feed)
+        rows: dict[str, list[Any]] = {"insert": [], "delete": []}
+        for one in feed:
+            if one["pickup"] != "b" or one["target"] != "d":
+                rows[one["_change_type"]].append({name: one[name] for name in ("ts", "pickup", "target", "fare")})
+        db.apply(insert={"ride": rows["insert"]}, delete={"ride": rows["delete"]})
+        held.append(Counter(map(tuple, (row.values() for row in db.table("result").to_pylist()))))
+        if number in (1, len(feeds) - 1):
+            frame = stream(spark, source, schema).withWatermark("ts", "10 minutes")
+            query = hws.maintain(
+                RIDES, {"ride": frame, "zone": table}, checkpoint=checkpoint, output=str(output), shards=shards,
+                on_batch=told.append, trigger=NOW,
+            )  # fmt: skip
+            finish(query)
+            assert counted(hws.view(checkpoint, "result")) == held[-1]
+    assert [one["late"] for one in told] == [0, 0, 0, 1, 0]
+    cheap = {("airport", "b", 5), ("airport", "c", 9), (None, "c", 4)}
+    assert list(map(set, held)) == [set(), cheap, cheap, {("airport", "b", 9)}, {(None, "c", 1)}]
+    other = stream(spark, source, schema).withWatermark("ts", "1 minute")
+    with pytest.raises(hw.StateError, match="the watermark of `ride` was 600000 ms and is 60000 ms"):
+        hws.maintain(RIDES, {"ride": other, "zone": table}, checkpoint=checkpoint, shards=shards, trigger=NOW)

@@ -1,31 +1,25 @@
-"""What moves the clock of a program on Spark, and how far behind it rows may come.
+"""What moves the clock of a program on Spark.
 
 The clock is that of the program: it shows the latest time among the rows that have come (*event time*). A program whose
 rows have no time, only a ttl, lives by the *wall clock*, as any other may that counts in timestamps: then time also
 moves on when nothing comes. Spark runs no batch where no source has anything new, so such a query listens to one more
 source, which ticks once a second and brings no rows.
-
-A stream that declares no `lateness` takes it from the watermark of its DataFrame, if that is on its time column.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from headwater.core.errors import DataError
 from headwater.core.types import Type
-from headwater.language.tree import Declaration, Duration, Kind
-from headwater.pipeline import CompiledProgram, compile_tree
+from headwater.language.tree import Kind
+from headwater.pipeline import CompiledProgram
 from headwater.program.clock import clock_type
 from headwater.spark.bundles import NUMBER
-from headwater.spark.contract import Input
 
 CLOCKS = ("event", "wall")
-_DELAY = "spark.watermarkDelayMs"  # how Spark notes a watermark in a schema
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
@@ -64,26 +58,3 @@ def heartbeat(spark: Any) -> Any:
     ticks = spark.readStream.format("rate").option("rowsPerSecond", 1).load().where("value < 0")
     columns = ("0 as shard", f"'{NUMBER}' as relation", "'' as sequence", "value as place", "binary('') as payload")
     return ticks.selectExpr(*columns)
-
-
-def with_watermarks(program: CompiledProgram, inputs: Sequence[Input], schemas: Sequence[Any]) -> CompiledProgram:
-    """The program with a lateness for every stream that declares none and whose DataFrame has a watermark."""
-    delays: dict[str, int] = {}
-    for one, schema in zip(inputs, schemas, strict=True):
-        if one.time is not None:
-            delay = schema.fields[one.places[one.time]].metadata.get(_DELAY)
-            if delay is not None:
-                delays[one.relation] = max(delays.get(one.relation, 0), int(delay))
-    statements = tuple(
-        _declared(one, delays) if isinstance(one, Declaration) else one for one in program.tree.statements
-    )
-    if statements == program.tree.statements:
-        return program
-    return compile_tree(replace(program.tree, statements=statements), disabled=program.disabled)
-
-
-def _declared(one: Declaration, delays: Mapping[str, int]) -> Declaration:
-    delay = delays.get(one.relation)
-    if delay is None or one.lateness is not None or one.kind is not Kind.STREAM:
-        return one
-    return replace(one, lateness=Duration(1_000 * delay, f"{delay} ms"))

@@ -13,7 +13,7 @@ from typing import Any
 
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.pipeline import CompiledProgram
-from headwater.spark import clocks
+from headwater.spark import clocks, watermarks
 from headwater.spark.batches import Batches, Plan
 from headwater.spark.checkpoint import Checkpoint
 from headwater.spark.contract import agree
@@ -71,7 +71,7 @@ def maintain(
     program = program_of(program, frames)
     schemas = [(relation, frame.schema) for relation, frame in frames]
     contract = agree(program, schemas, changes=True)
-    late = clocks.with_watermarks(program, contract.inputs, [schema for _, schema in schemas])
+    late = watermarks.with_watermarks(program, watermarks.found(contract.inputs, [schema for _, schema in schemas]))
     if late is not program:
         program, contract = late, agree(late, schemas, changes=True)
     by_wall = clocks.lives_by_wall(program, clock)

@@ -22,6 +22,7 @@ from headwater.core.types import Type
 from headwater.exchange.scheme import Scheme, choose
 from headwater.pipeline import CompiledProgram
 from headwater.plan.model import Plan
+from headwater.spark.watermarks import not_in_the_text, with_watermarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Recipe:
     kind: str
     shards: int
     layout: str  # a digest of the tables and rules that stored rows are numbered by
+    watermarks: dict[str, int]  # of streams, in milliseconds, where the program's text does not tell them
     notes: dict[str, Any] = field(default_factory=dict, compare=False)  # whatever else the writer wants to find again
 
     @classmethod
@@ -53,7 +55,8 @@ class Recipe:
         names = {name: tuple(those) for name, those in (columns or {}).items()}
         # SQL as it was written: printed as rules it would no longer tell which of its tables count equal rows.
         text = program.explain("parsed") if program.tree.text is None else program.tree.text
-        return cls(text, program.disabled, types, names, scheme.kind, shards, _layout(scheme.plan), dict(notes or {}))
+        layout, delays = _layout(scheme.plan), not_in_the_text(program)
+        return cls(text, program.disabled, types, names, scheme.kind, shards, layout, delays, dict(notes or {}))
 
     @property
     def fingerprint(self) -> str:
@@ -69,7 +72,8 @@ class Recipe:
     def compiled(self) -> CompiledProgram:
         """The program, from its text; the functions it calls must be registered here."""
         try:
-            return pipeline.compile(self.program, name="the checkpoint's program", disabled=self.disabled)
+            written = pipeline.compile(self.program, name="the checkpoint's program", disabled=self.disabled)
+            return with_watermarks(written, self.watermarks)
         except ProgramError as problem:
             raise StateError(
                 f"the checkpoint's program does not compile here; register the functions it calls first\n{problem}"
@@ -101,6 +105,10 @@ class Recipe:
             before, after = self._input(name), now._input(name)
             if before != after:
                 yield f"  the input `{name}` was {before} and is {after}"
+        for name in sorted({*self.watermarks, *now.watermarks}):
+            before, after = _delay(self.watermarks.get(name)), _delay(now.watermarks.get(name))
+            if before != after:
+                yield f"  the watermark of `{name}` was {before} and is {after}"
         if self.shards != now.shards:
             yield f"  it has {self.shards} shard(s), and {now.shards} are asked for; give `shards={self.shards}`"
         elif self.kind != now.kind:
@@ -122,6 +130,7 @@ class Recipe:
             "kind": self.kind,
             "shards": self.shards,
             "layout": self.layout,
+            "watermarks": self.watermarks,
             "notes": self.notes,
         }
 
@@ -135,6 +144,7 @@ class Recipe:
             given["kind"],
             given["shards"],
             given["layout"],
+            given["watermarks"],
             given["notes"],
         )
 
@@ -159,6 +169,10 @@ def _layout(plan: Plan) -> str:
     shipments = [[one.table, one.outbox, one.inbox, one.column, one.everywhere] for one in plan.shipments]
     levels = [[level.tables, level.rules, level.aggregations] for level in plan.levels]
     return hashlib.sha256(json.dumps([tables, rules, shipments, levels]).encode()).hexdigest()[:16]
+
+
+def _delay(milliseconds: int | None) -> str:
+    return "not there" if milliseconds is None else f"{milliseconds} ms"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -55,6 +55,12 @@ def _some(name: str) -> Build:
     return build
 
 
+def _greatest(values: Sequence[Value], span: Span | None) -> Value:
+    """Of times and integers that cannot be null, by the name that Datalog has for it: so the time of a row is made."""
+    plain = {value.type for value in values} in ({Type.INT}, {Type.TIMESTAMP})
+    return _some("largest" if plain and not any(value.nullable for value in values) else "greatest")(values, span)
+
+
 _ONE, _TWO = ("this",), ("this", "expression")
 
 CALLS: Mapping[type[exp.Expr], Known] = MappingProxyType(
@@ -103,7 +109,7 @@ CALLS: Mapping[type[exp.Expr], Known] = MappingProxyType(
         exp.ArraySize: Known(_ONE, _call("size", Type.INT)),
         exp.ArrayAppend: Known(_TWO, _call("append", Type.LIST), ("null_propagation",)),
         exp.Coalesce: Known(("this", "expressions"), _some("coalesce"), ("is_nvl", "is_null")),
-        exp.Greatest: Known(("this", "expressions"), _some("greatest"), ("ignore_nulls",)),
+        exp.Greatest: Known(("this", "expressions"), _greatest, ("ignore_nulls",)),
         exp.Least: Known(("this", "expressions"), _some("least"), ("ignore_nulls",)),
     }
 )
