@@ -18,6 +18,14 @@ SRC = Path(__file__).parents[2] / "src"
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
+FAR = "far://store/all"  # then a path of this machine: a file system that is there, and that Hadoop alone knows
+FAR_SETTINGS = {
+    "spark.hadoop.fs.far.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme",
+    "spark.hadoop.fs.viewfs.overload.scheme.target.far.impl": "org.apache.hadoop.fs.LocalFileSystem",
+    "spark.hadoop.fs.viewfs.mounttable.store.link./all": "file:///",
+}
+
+
 def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
@@ -40,6 +48,7 @@ def spark() -> Iterator[Any]:
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": "2",
             "spark.executorEnv.PYTHONPATH": str(SRC),
+            **FAR_SETTINGS,
         },
     )
     session.sparkContext.setLogLevel("OFF")

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 import headwater as hw
 from headwater import spark as hws
+from headwater.core.errors import StateError
 
 CLOSURE = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
 COMPONENTS = (
@@ -103,5 +104,10 @@ try:
     maintain(CLOSURE + " loop(X) :- reach(X, X).", "decomposed")
 except Exception as refused:
     told["changed"] = str(refused)
+try:
+    stream = spark.readStream.schema("x long, y long").json(str(folder / "in"))
+    hws.maintain(hw.compile(CLOSURE), {"link": stream}, checkpoint="far://store/state")
+except StateError as refused:
+    told["far"] = str(refused)
 print(json.dumps(told))
 spark.stop()

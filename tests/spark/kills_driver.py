@@ -1,9 +1,10 @@
 """A driver of `test_kills`: maintains a closure over the files that are there, and has somebody killed meanwhile.
 
-    python kills_driver.py FOLDER VICTIM STEP
+    python kills_driver.py FOLDER VICTIM STEP STORE
 
-VICTIM is `driver` (this process dies at its STEPth step that touches a file) or `worker` (in each of the next STEP
-batches one of its Python workers dies). At the end the view is printed.
+VICTIM is `driver` (this process dies at its STEPth step that touches a file), `worker` (in each of the next STEP
+batches one of its Python workers dies) or nobody. Paths of checkpoint and output begin with STORE. At the end the view
+is printed.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from typing import Any
 from workers import python_workers
 
 import headwater as hw
+from conftest import FAR_SETTINGS
 from headwater import spark as hws
-from headwater.spark import filesystem
+from headwater.spark import filesystem, hadoop
 from headwater.spark.session import local_session
 
 TEXT = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
+STEPS = ("_write", "_move_unless_there", "_remove_file")
 
 
 def deadly(do: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,12 +59,13 @@ def number_of_commits() -> int:
     return max((int(one.name[9:]) for one in (folder / "state" / "headwater").glob("manifest-*")), default=-1)
 
 
-folder, victim, steps = Path(sys.argv[1]), sys.argv[2], [int(sys.argv[3])]
-spark = local_session("kills", {"spark.master": "local[2,4]", "spark.ui.enabled": "false"})
+folder, victim, steps, store = Path(sys.argv[1]), sys.argv[2], [int(sys.argv[3])], sys.argv[4]
+spark = local_session("kills", {"spark.master": "local[2,4]", "spark.ui.enabled": "false", **FAR_SETTINGS})
 spark.sparkContext.setLogLevel("OFF")
 if victim == "driver":
-    for name in ("_write", "_move_unless_there", "_remove_file"):
-        setattr(filesystem, name, deadly(getattr(filesystem, name)))
+    home, names = (hadoop.HadoopFolder, ("_upload", "_rename", "remove")) if store else (filesystem, STEPS)
+    for name in names:
+        setattr(home, name, deadly(getattr(home, name)))
 if victim == "worker":
     threading.Thread(target=kill_workers, args=(steps[0],), daemon=True).start()
 stream = (
@@ -72,11 +76,11 @@ stream = (
 query = hws.maintain(
     hw.compile(TEXT),
     {"link": stream},
-    checkpoint=str(folder / "state"),
-    output=str(folder / "out"),
+    checkpoint=f"{store}{folder}/state",
+    output=f"{store}{folder}/out",
     shards=2,
     trigger={"availableNow": True},
 )
 query.awaitTermination()
-print(json.dumps(sorted([row["x"], row[1]] for row in hws.view(str(folder / "state"), "reach").collect())))
+print(json.dumps(sorted([row["x"], row[1]] for row in hws.view(f"{store}{folder}/state", "reach").collect())))
 spark.stop()

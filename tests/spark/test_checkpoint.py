@@ -376,8 +376,6 @@ def test_paths_of_every_kind(tmp_path: Path) -> None:
     for path in (str(tmp_path), f"file:{tmp_path}", f"file://{tmp_path}"):
         assert folder(path).path == str(tmp_path)
     assert folder("file:///tmp/a%20b").path == "/tmp/a b"
-    with pytest.raises(StateError, match="executors cannot write to `dbfs:` from Python; give a checkpoint under"):
-        folder("dbfs:/x")
 
 
 def test_a_disk_that_is_full(tmp_path: Path) -> None:

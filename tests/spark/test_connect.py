@@ -128,3 +128,8 @@ def test_maintain(spark: Any, told: dict[str, Any], folder: Path, name: str, vie
 
 def test_a_changed_program_is_refused(told: dict[str, Any]) -> None:
     assert "the program has changed" in told["changed"]
+
+
+def test_a_checkpoint_that_needs_a_jvm_is_refused(told: dict[str, Any]) -> None:
+    assert "Spark Connect" in told["far"]
+    assert "give a path under one of file:, hdfs:" in told["far"]

@@ -18,10 +18,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from tests.spark.conftest import SRC
+from tests.spark.conftest import FAR, SRC
 
 DRIVER = Path(__file__).with_name("kills_driver.py")
-BATCHES = 16
 
 
 def closure(links: set[tuple[int, int]]) -> set[tuple[int, int]]:
@@ -31,12 +30,12 @@ def closure(links: set[tuple[int, int]]) -> set[tuple[int, int]]:
     return found
 
 
-def written(folder: Path, dice: random.Random) -> list[set[tuple[int, int]]]:
+def written(folder: Path, dice: random.Random, batches: int) -> list[set[tuple[int, int]]]:
     """Files of changes for the stream, one per batch; the view after each."""
     (folder / "in").mkdir()
     links: set[tuple[int, int]] = set()
     views = []
-    for batch in range(BATCHES):
+    for batch in range(batches):
         went = {link for link in links if dice.random() < 0.3}
         came = {(dice.randrange(9), dice.randrange(9)) for _ in range(5)} - links
         links = links - went | came
@@ -48,12 +47,12 @@ def written(folder: Path, dice: random.Random) -> list[set[tuple[int, int]]]:
     return views
 
 
-def run(folder: Path, victim: str, step: int) -> tuple[int, str]:
+def run(folder: Path, victim: str, step: int, store: str = "") -> tuple[int, str]:
     """A driver in a process group of its own, so that its JVM and workers go with it."""
     env = os.environ | {"PYTHONPATH": str(SRC), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     told, problems = folder / "told", folder / "problems"
     with told.open("w") as out, problems.open("w") as err:
-        command = [sys.executable, str(DRIVER), str(folder), victim, str(step)]
+        command = [sys.executable, str(DRIVER), str(folder), victim, str(step), store]
         driver = subprocess.Popen(command, env=env, stdout=out, stderr=err, start_new_session=True)
         try:
             code = driver.wait(300)
@@ -76,20 +75,35 @@ def feed(folder: Path) -> dict[int, Counter[tuple[str, tuple[int, int]]]]:
 
 def test_ten_kills(tmp_path: Path) -> None:
     dice = random.Random(11)
-    views = written(tmp_path, dice)
+    views = written(tmp_path, dice, 16)
     killed = 0
     for _ in range(4):
         code, _ = run(tmp_path, "driver", dice.randrange(3, 30))
         killed += code == -9
     code, told = run(tmp_path, "worker", 6)
-    assert code == 0, told
     killed += told.count("killed a worker")
+    assert code == 0, told
+    assert_right(tmp_path, told, views)
+    assert killed == 10
+
+
+def test_a_kill_of_a_driver_that_has_all_files_in_hand(tmp_path: Path) -> None:
+    """Where workers reach the checkpoint through the driver, their steps are its steps."""
+    views = written(tmp_path, random.Random(5), 4)
+    code, _ = run(tmp_path, "driver", 31, FAR)
+    assert code == -9
+    code, told = run(tmp_path, "nobody", 0, FAR)
+    assert code == 0, told
+    assert_right(tmp_path, told, views)
+
+
+def assert_right(folder: Path, told: str, views: list[set[tuple[int, int]]]) -> None:
+    """The view at the end is right, and so is every batch of the feed."""
     assert set(map(tuple, json.loads(told.splitlines()[-1]))) == views[-1]
     before: set[tuple[int, int]] = set()
-    said = feed(tmp_path)
+    said = feed(folder)
     for batch, after in enumerate(views):
         expected = {("insert", row) for row in after - before} | {("delete", row) for row in before - after}
         assert said.pop(batch, Counter()) == Counter(expected), f"batch {batch}"
         before = after
     assert not said
-    assert killed == 10

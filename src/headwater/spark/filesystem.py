@@ -1,8 +1,9 @@
-"""Files of a checkpoint, wherever it lies: on a disk that all machines see, or in a store that Arrow can reach.
+"""Files of a checkpoint, wherever it lies: on a disk that all machines see, or in any store that Spark can write.
 
 A path without a scheme, or with `file:`, is written by the operating system; `hdfs:`, `viewfs:`, `s3:` (also spelt
 `s3a:` and `s3n:`), `gs:` and `abfs:` (`abfss:`) through Arrow's own clients, with the credentials that those find in
 the environment of the process. Driver and executors both use the path, so what they find there must be the same.
+Whatever Arrow cannot open is left to Hadoop's clients, in the JVM of the driver (see `hadoop`).
 
 `write` promises that the file is on disk, whole, when it returns; until then a reader may see part of it. `create`
 promises that nobody ever sees part of a file, and that of two who create the same name one is told that it was there.
@@ -21,6 +22,7 @@ import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -32,7 +34,8 @@ from headwater.core.errors import StateError
 
 Blocks = Iterable[bytes | memoryview]
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
-_ARROW_SCHEMES = ("hdfs", "viewfs", "s3", "gs", "abfs", "abfss")
+_S3 = re.compile(r"^s3[an]:", re.IGNORECASE)
+_ARROW_SCHEMES = ("hdfs", "viewfs", "s3", "s3a", "s3n", "gs", "abfs", "abfss")
 _OBJECT_STORES = frozenset({"s3", "gcs", "abfs", "abfss"})  # a file is there when it is whole
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})  # some mounted stores know none
@@ -135,7 +138,7 @@ class ArrowFolder(Folder):
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        self._files, self._root = _connected(path)
+        self._files, self._root = _connected(_S3.sub("s3:", path))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.path,)
@@ -205,21 +208,51 @@ class ArrowFolder(Folder):
 def folder(path: str | os.PathLike[str]) -> Folder:
     """The folder that a path or URI names; raises StateError where nothing here can open it."""
     text = os.fspath(path)
-    found = _SCHEME.match(text)
+    match _scheme(text):
+        case None:
+            return LocalFolder(text)
+        case "file":
+            return LocalFolder("/" + unquote(text[len("file:") :]).lstrip("/"))
+        case known if known in _ARROW_SCHEMES:
+            try:
+                return ArrowFolder(text)
+            except StateError:
+                found = _hadoop_folder(text)
+                if found is None:
+                    raise
+                return found
+    found = _hadoop_folder(text)
     if found is None:
-        return LocalFolder(text)
-    scheme = found.group(1).lower()
-    if scheme == "file":
-        return LocalFolder("/" + unquote(text[len("file:") :]).lstrip("/"))
-    if scheme in ("s3a", "s3n"):
-        scheme, text = "s3", "s3" + text[3:]
-    if scheme not in _ARROW_SCHEMES:
-        known = ", ".join(f"{one}:" for one in ("file", *_ARROW_SCHEMES, "s3a"))
-        raise StateError(
-            f"{path}: executors cannot write to `{scheme}:` from Python; give a checkpoint under one of {known} "
-            "or a folder that all machines have mounted"
-        )
-    return ArrowFolder(text)
+        refuse_hadoop(text)
+        raise AssertionError("it is refused")
+    return found
+
+
+def refuse_hadoop(path: str) -> None:
+    """Raise StateError if a path can be opened by Hadoop's clients alone."""
+    scheme = _scheme(path)
+    if scheme is None or scheme in ("file", *_ARROW_SCHEMES):
+        return
+    known = ", ".join(f"{one}:" for one in ("file", *_ARROW_SCHEMES))
+    raise StateError(
+        f"{path}: `{scheme}:` is reached through Hadoop's clients, in the JVM of a driver, and this process has none "
+        "(with Spark Connect nobody has one); start the query in a driver with a session of its own, give a path "
+        f"under one of {known}, which need no JVM, or a folder that all machines have mounted"
+    )
+
+
+def _scheme(path: str) -> str | None:
+    found = _SCHEME.match(path)
+    return None if found is None else found.group(1).lower()
+
+
+def _hadoop_folder(path: str) -> Folder | None:
+    """The folder through Hadoop; None where this process has no JVM."""
+    if find_spec("pyspark") is None:
+        return None
+    from headwater.spark import hadoop  # needs pyspark, which the rest of this module does not
+
+    return hadoop.HadoopFolder(path) if hadoop.is_there() else None
 
 
 def _connected(uri: str) -> tuple[Any, str]:

@@ -17,6 +17,7 @@ from headwater.spark import clocks, watermarks
 from headwater.spark.batches import Batches, Plan
 from headwater.spark.checkpoint import Checkpoint
 from headwater.spark.contract import agree
+from headwater.spark.filesystem import refuse_hadoop
 from headwater.spark.means import choose_means
 from headwater.spark.programs import program_of
 from headwater.spark.recipe import Recipe
@@ -68,6 +69,8 @@ def maintain(
     if not streams:
         raise ValueError("maintain needs a streaming DataFrame; for static ones alone take evaluate")
     spark = session_of(streams)
+    if is_connect(spark):
+        refuse_hadoop(str(checkpoint))
     program = program_of(program, frames)
     schemas = [(relation, frame.schema) for relation, frame in frames]
     contract = agree(program, schemas, changes=True)

@@ -1,0 +1,153 @@
+"""Checkpoints that only Hadoop's clients reach: a scheme of its own, on file systems that come with Spark."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headwater as hw
+from headwater import spark as hws
+from headwater.core.errors import StateError
+from headwater.spark.filesystem import folder
+from headwater.spark.hadoop import HadoopFolder
+from headwater.spark.relay import RelayedFolder
+from tests.spark.conftest import FAR
+from tests.spark.test_maintain import (
+    CLOSURE,
+    COMPONENTS,
+    NOW,
+    drop,
+    finish,
+    link,
+    lowest,
+    replayed,
+    rows,
+    stream,
+)
+from tests.spark.workers import python_workers
+
+HUB = {(at, 0) for at in range(1, 106)} | {(0, -at) for at in range(1, 106)}  # a closure large enough for a snapshot
+
+
+def through_hub(links: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    return links | {(x, y) for x, hub in links if hub == 0 for other, y in links if other == 0}
+
+
+def forget() -> None:
+    """Have the next tasks done by workers that know nothing."""
+    for worker in python_workers():
+        os.kill(worker, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("scheme", ["far", "viewfs"])
+@pytest.mark.parametrize("relayed", [False, True])
+def test_files_through_hadoop(spark: Any, tmp_path: Path, scheme: str, relayed: bool) -> None:
+    """`viewfs:` has a rename that replaces nothing, and is what Arrow cannot open here; `far:` has the plain one."""
+    where = folder(f"{FAR.replace('far', scheme)}{tmp_path}/a folder")
+    assert isinstance(where, HadoopFolder)
+    if relayed:
+        where = pickle.loads(pickle.dumps(where))
+        assert isinstance(where, RelayedFolder)
+    assert where.names() == where.names("a/b") == []
+    assert where.write("a/b/one", [b"12", memoryview(b"345")]) == 5
+    assert where.write("a/b/one", [b"6"]) == 1
+    assert where.read("a/b/one") == b"6"
+    assert where.create("two", b"first")
+    assert not where.create("two", b"second")
+    assert where.read("two") == b"first"
+    assert (where.names(), where.names("a"), where.names("a/b")) == (["two"], [], ["a/b/one"])
+    with where.local("a/b/one") as path:
+        assert path.read_bytes() == b"6"
+    where.remove("two")
+    where.remove("two")
+    assert where.names() == []
+    with pytest.raises(StateError, match=r"cannot read .*two: .*FileNotFoundException"):
+        where.read("two")
+    with pytest.raises(ValueError, match="stop"):
+        where.write("a/half", cut_off())
+    assert where.names("a") == []
+    (tmp_path / "a folder" / "c").write_text("a file, no folder")
+    with pytest.raises(StateError, match=r"cannot write .*c/d: "):
+        where.write("c/d", [b"1"])
+
+
+def cut_off() -> Iterator[bytes]:
+    yield b"1"
+    raise ValueError("stop")
+
+
+@pytest.mark.parametrize("scheme", ["far", "viewfs"])
+def test_of_two_that_create_a_file_one_is_told(spark: Any, tmp_path: Path, scheme: str) -> None:
+    """Also if the other one comes after the first look."""
+    where = folder(f"{FAR.replace('far', scheme)}{tmp_path}")
+    assert isinstance(where, HadoopFolder)
+    rename = where._rename
+    where._rename = lambda *paths: (tmp_path / "name").write_text("mine") and rename(*paths)  # type: ignore[method-assign]
+    assert not where.create("name", b"other")
+    assert (tmp_path / "name").read_text() == "mine"
+    assert where.names() == ["name"]
+
+
+def test_a_file_system_that_nobody_has(spark: Any) -> None:
+    with pytest.raises(StateError, match=r"cannot open dbfs:/x through Spark: .*; the session needs the file system's"):
+        folder("dbfs:/x")
+
+
+def test_a_query_whose_state_and_output_only_hadoop_reaches(spark: Any, tmp_path: Path) -> None:
+    source, checkpoint, output = tmp_path / "in", f"{FAR}{tmp_path}/check", f"{FAR}{tmp_path}/out"
+    drop(source, 0, [link(*pair) for pair in sorted(HUB)])
+    drop(source, 1, [link(3, 0, "delete"), {"x": 5, "_change_type": "insert"}])
+
+    def run(text: str = CLOSURE) -> None:
+        links = {"link": stream(spark, source)}
+        finish(hws.maintain(hw.compile(text), links, checkpoint=checkpoint, output=output, shards=1, trigger=NOW))
+
+    run()
+    forget()
+    first = HUB - {(3, 0)}
+    assert rows(hws.view(checkpoint, "reach")) == through_hub(first)
+    drop(source, 2, [link(3, 0), link(0, -7, "delete")])
+    forget()
+    run()
+    second = HUB - {(0, -7)}
+    assert rows(hws.view(checkpoint, "reach")) == through_hub(second)
+    assert rows(spark.read.parquet(f"{output}/reach/current")) == through_hub(second)
+    states = dict(enumerate((HUB, first, second)))
+    assert replayed(spark, tmp_path / "out", "reach") == {batch: through_hub(links) for batch, links in states.items()}
+    (rejected,) = (tmp_path / "check" / "headwater" / "rejected").glob("*.jsonl")
+    assert json.loads(rejected.read_text())["reason"] == "column `y`: a null does not fit"
+    assert list((tmp_path / "check" / "headwater").glob("shard-*/snapshot-*"))
+    with pytest.raises(StateError, match=r"(?s)far:.*was made for something else.*\+ reach\(X, X\) :- link\(X, _\)"):
+        run(CLOSURE + " reach(X, X) :- link(X, _).")
+
+
+@pytest.mark.parametrize("exchange", ["gang", "shuffle"])
+def test_shards_that_exchange_rows_over_state_that_only_hadoop_reaches(
+    spark: Any, tmp_path: Path, exchange: str
+) -> None:
+    source, checkpoint = tmp_path / "in", f"{FAR}{tmp_path}/check"
+    links = {(at, at + 1) for at in range(6)}
+    drop(source, 0, [link(*pair) for pair in sorted(links)])
+    told: list[set[tuple[str, ...]]] = []
+
+    def run() -> None:
+        finish(
+            hws.maintain(
+                hw.compile(COMPONENTS), {"link": stream(spark, source)}, checkpoint=checkpoint, shards=2,
+                exchange=exchange, foreach_changes=lambda changes, _: told.append(rows(changes["low"])), trigger=NOW,
+            )
+        )  # fmt: skip
+
+    run()
+    drop(source, 1, [link(2, 3, "delete")])
+    forget()
+    run()
+    assert rows(hws.view(checkpoint, "low")) == lowest(links - {(2, 3)})
+    assert told[1] == {(at, low, kind, 1) for at in (3, 4, 5, 6) for low, kind in ((0, "delete"), (3, "insert"))}
