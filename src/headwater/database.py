@@ -321,7 +321,7 @@ class Database:
         of rows to numbers; facts that it does not mention are certain. The answer is exact; where that would take
         more than `nodes`, it is `Bounds`.
         """
-        row, codes = self._row(relation, row, find_code)
+        row, codes = self._row(relation, row, encode)  # its values may be those of another world alone
         known = partial(self._base, instead="only base facts can fail")
         chance = chance_of(facts, known, self._as_kept)
         with held_back() as interruption:

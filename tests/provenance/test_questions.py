@@ -74,3 +74,11 @@ def test_without_names_no_option_that_it_does_not_have(provenance: str) -> None:
 def test_all_cuts_can_be_had(provenance: str) -> None:
     db = opened(_CLOSURE, provenance, link=[("a", "b"), ("b", "c")])
     assert len(db.critical("reachable", ("a", "c")).cuts(limit=None)) == 2
+
+
+@modes
+def test_a_row_with_a_value_that_only_other_worlds_build_has_its_probability(provenance: str) -> None:
+    text = "u(X, Y) :- q(X, Y), !r(X). p(L) :- u(X, Y), L := [X, Y]. query p(L)."
+    db = opened(text, provenance, q=[("a", "b")], r=[("a",)])
+    assert db.probability("p", (("a", "b"),), 0.5) == 0.25
+    assert db.probability("p", (("b", "a"),), 0.5) == 0.0

@@ -79,6 +79,7 @@ class _Goals:
         self.reads = reads
         self.types = draft.types
         self.weights = draft.weights
+        self.ordered = draft.ordered
         self.atoms: dict[int, Atom] = {}
         self.owned = draft.owned
         self.mine = draft.mine
@@ -152,9 +153,11 @@ class _Goals:
             share = known / len(atom.args) if atom.args else 1.0
             return share < 1.0, -share, self.weights[atom.relation], slot
 
-        slot, atom = min(self.atoms.items(), key=rank)
-        del self.atoms[slot]
-        return slot, atom
+        if self.ordered:
+            slot = min(self.atoms)
+        else:
+            slot, _ = min(self.atoms.items(), key=rank)
+        return slot, self.atoms.pop(slot)
 
 
 def _assigns(goal: Goal, name: str) -> bool:

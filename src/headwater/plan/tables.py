@@ -38,6 +38,7 @@ class Draft:
     weights: Mapping[str, int] = field(default_factory=dict)  # tables by expected size, for the join order
     owned: Source | None = None  # what tells the shard that follows a binding, where not all do
     mine: bool = True  # this shard follows what it owns; else, what others own
+    ordered: bool = False  # its atoms are to be joined as they stand
 
 
 @dataclass(slots=True)

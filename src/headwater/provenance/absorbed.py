@@ -13,6 +13,7 @@ import numpy as np
 
 from headwater.engine.index import Matrix
 from headwater.engine.shard import Change, Shard
+from headwater.engine.states import BASE
 from headwater.engine.values import Codes
 from headwater.plan.model import Plan, Table
 from headwater.provenance import absorption
@@ -34,18 +35,31 @@ class Absorbed:
         self._fresh: Worlds | None = None
         self.worlds = self._empty(shard, plan)
         if packed is None:
-            self.worlds.load(shard.stores)
+            self._load(self.worlds, shard, lambda: None)
         else:
             self.worlds.unpack(packed)
 
     def _empty(self, shard: Shard, plan: Plan) -> Worlds:
         return Worlds(plan, shard.symbols, Room(self._nodes), self._order)
 
+    @staticmethod
+    def _load(worlds: Worlds, shard: Shard, check: Callable[[], None]) -> None:
+        """Take in all base rows that are alive."""
+        facts: dict[str, Codes] = {}
+        stated: dict[str, Codes] = {}
+        for name, store in worlds.stores.items():
+            if store.table.base:
+                rows = shard.stores[name].alive()
+                own = shard.stores[name].rules[rows] == BASE
+                whole = shard.stores[name].data[:, : store.width]  # leases stand last
+                facts[name], stated[name] = whole[rows[own]].astype(np.int64), whole[rows[~own]].astype(np.int64)
+        worlds.load(facts, stated, check)
+
     def follow(self, shard: Shard, plan: Plan, changes: Mapping[str, Change], check: Callable[[], None]) -> None:
         """Make a transaction of the engine, to be ended by `keep`. Another engine is taken in whole."""
         if shard is not self._shard:
             fresh = self._empty(shard, plan)
-            fresh.load(shard.stores, check)
+            self._load(fresh, shard, check)
             self._fresh = fresh
             return
         inserts: dict[str, Codes] = {}
@@ -125,13 +139,10 @@ class Translated:
     def function(self, name: str, codes: Codes) -> Function:
         """The worlds that have a row of the engine, at whatever time."""
         worlds, engine = self._worlds.stores[name].table, self._shard.stores[name].table
-        row = [0] * len(worlds.types)
-        for here, there in zip(_places(worlds), _places(engine), strict=True):
-            if here is not None and there is not None:
-                row[here] = int(codes[0, there])
+        row = without_lease(worlds, engine, codes)
         if worlds.time is None and engine.time is None:
-            return self._worlds.function(name, tuple(row))
-        return self._worlds.room.any_of(self._like(name, tuple(row)))
+            return self._worlds.function(name, row)
+        return self._worlds.room.any_of(self._like(name, row))
 
     def with_any_time(self, name: str, row: Row, function: Function) -> Function:
         """The function of a row of the worlds, and of those that differ from it in their time alone."""
@@ -154,6 +165,15 @@ class Translated:
         time = self._shard.stores[name].table.time
         same = [at for at in range(len(row)) if at != time]
         return [one for other, one in self._worlds.rows(name) if all(other[at] == row[at] for at in same)]
+
+
+def without_lease(worlds: Table, engine: Table, codes: Codes) -> Row:
+    """A row of an engine in the columns of worlds."""
+    row = [0] * len(worlds.types)
+    for here, there in zip(_places(worlds), _places(engine), strict=True):
+        if here is not None and there is not None:
+            row[here] = int(codes[0, there])
+    return tuple(row)
 
 
 def _places(table: Table) -> list[int | None]:

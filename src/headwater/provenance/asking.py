@@ -1,7 +1,7 @@
 """Questions to an engine: provenance is read where it is kept, or built for the one row that is asked about.
 
-Where only witnesses are kept, a row's provenance comes from its cone if rules only add, else from the worlds of all
-relations below it; both under a bound.
+Where only witnesses are kept, a row's provenance comes from its cone if rules only add, else from the worlds of what
+it can depend on; both under a bound.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ from headwater.engine.states import BASE, GONE
 from headwater.engine.values import Codes
 from headwater.plan.model import Plan
 from headwater.provenance import absorption
-from headwater.provenance.absorbed import Absorbed, Translated
+from headwater.provenance.absorbed import Absorbed, Translated, without_lease
 from headwater.provenance.absorption import Function
 from headwater.provenance.cone import Cone, Node, only_adds
+from headwater.provenance.demand import Demand
 from headwater.provenance.questions import Bounds, Impact, RowProvenance, ranked
 from headwater.provenance.reader import Reader
 from headwater.provenance.room import Room
+from headwater.provenance.search import Search
 from headwater.provenance.variables import MOST_VARIABLES, Fact, Order
 from headwater.provenance.worlds import Worlds, needed_tables, values_of
 
@@ -87,8 +89,12 @@ def _on_demand(
 ) -> RowProvenance:
     """The provenance of one row of an engine; `BudgetSpent` where it needs more room."""
     if plan is not shard.plan or not only_adds(plan, needed_tables(plan, table)):
-        worlds = Worlds(plan, shard.symbols, Room(nodes), order, needed_tables(plan, table))
-        worlds.load(shard.stores, check)
+        demand = Demand(plan, table)
+        here = next(one for one in plan.tables if one.name == table)
+        asked = without_lease(here, shard.stores[table].table, codes)
+        search = Search(shard, demand, asked, Room(nodes), check)
+        worlds = Worlds(plan, shard.symbols, Room(nodes), order, search.wanted())
+        worlds.load(search.facts(), search.stated(), check)
         return RowProvenance(Translated(worlds, shard).function(table, codes), worlds.fact, nodes)
     row = int(shard.stores[table].find(codes)[0])
     if row < 0 or shard.stores[table].stamp[row] <= GONE:

@@ -7,15 +7,18 @@ negated goal fails. Provenance wants every derivation, and of a negated goal the
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from headwater.engine.batch import Batch
 from headwater.engine.index import Rows
 from headwater.engine.selection import rows_with
 from headwater.engine.states import EVER, GONE
+from headwater.engine.store import Store
 from headwater.engine.strand import Context, Runner
 from headwater.engine.values import Codes, encode
 from headwater.language.tree import Negation, Variable
@@ -24,6 +27,7 @@ from headwater.plan.model import FlatRule, Join, Pattern, Strand, Var
 from headwater.plan.tables import Draft
 
 Row = tuple[int, ...]
+Wanted: TypeAlias = Sequence[tuple[tuple[int, ...], Store]]  # columns of a table, and the values wanted there
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +40,14 @@ class Derivations:
 
 
 class Ways:
-    """One rule over the stores of a context, every row of which counts as it stands."""
+    """One rule over the stores of a context, every row of which counts as it stands.
 
-    def __init__(self, rule: FlatRule, context: Context) -> None:
+    With `wanted`, only derivations of rows that have some of these values are found.
+    """
+
+    def __init__(self, rule: FlatRule, context: Context, wanted: Wanted | None = None) -> None:
         self.rule = rule
+        self._wanted = wanted
         self._context = context
         negations = [goal for goal in rule.body if isinstance(goal, Negation)]
         asked = {arg.name: Var(arg.name) for goal in negations for arg in goal.atom.args if isinstance(arg, Variable)}
@@ -59,6 +67,8 @@ class Ways:
         types = context.stores[rule.table].table.types
         pull = strands.pull(draft, rule.id, tuple(range(len(types))), types)
         self._pull = self._runner(pull.strand, pull.columns)
+        pulls = [strands.pull(draft, rule.id, columns, types) for columns, _ in wanted or ()]
+        self._pulls = [self._runner(one.strand, one.columns) for one in pulls]
 
     def _runner(self, strand: Strand, columns: tuple[int, ...] | None = None) -> Runner:
         steps = tuple(replace(step, any=False) if isinstance(step, Join) else step for step in strand.steps)
@@ -67,23 +77,38 @@ class Ways:
     def through(self, atom: int, rows: Rows) -> Iterator[Derivations]:
         """Derivations that use one of these rows at a positive atom."""
         runner = self._arrive[atom]
-        return (self._found(runner, batch) for batch in runner.from_rows(rows, EVER))
+        for batch in runner.from_rows(rows, EVER):
+            if self._wanted is None:
+                yield self._found(runner, batch)
+            else:
+                asked = is_wanted(self._heads(runner, batch), self._wanted)
+                if asked.any():
+                    yield self._found(runner, batch.take(asked))
 
     def everything(self) -> Iterator[Derivations]:
-        """Every derivation there is."""
-        if self._alone is not None:
-            return (self._found(self._alone, batch) for batch in self._alone.from_nothing())
-        return self.through(0, self._context.stores[self.rule.atoms[0]].alive())
+        """Every derivation there is, of rows that are wanted."""
+        if self._wanted is not None:
+            for runner, (_, values) in zip(self._pulls, self._wanted, strict=True):
+                keys = values.data[values.alive()].astype(np.int64)
+                yield from (self._found(runner, batch) for batch in runner.from_keys(keys, None))
+        elif self._alone is not None:
+            yield from (self._found(self._alone, batch) for batch in self._alone.from_nothing())
+        else:
+            yield from self.through(0, self._context.stores[self.rule.atoms[0]].alive())
 
     def of(self, heads: Codes) -> Iterator[Derivations]:
         """Every derivation of these rows."""
         return (self._found(self._pull, batch) for batch in self._pull.from_keys(heads, None))
 
-    def _found(self, runner: Runner, batch: Batch) -> Derivations:
+    def _heads(self, runner: Runner, batch: Batch) -> Codes:
         columns = runner.head_columns(batch)
         heads = np.empty((batch.size, len(columns)), dtype=np.int64)
         for at, column in enumerate(columns):
             heads[:, at] = column
+        return heads
+
+    def _found(self, runner: Runner, batch: Batch) -> Derivations:
+        heads = self._heads(runner, batch)
         parents = tuple(batch.rows[atom].tolist() for atom in range(len(self.rule.atoms)))
         return Derivations(heads, parents, tuple(self._met(meet, batch) for meet in self._against))
 
@@ -107,3 +132,11 @@ class Ways:
         for left, right in zip(lefts.tolist(), rights.tolist(), strict=True):
             found[left].append(right)
         return found
+
+
+def is_wanted(rows: Codes, wanted: Wanted) -> npt.NDArray[np.bool_]:
+    """Which of some rows of a table have values that are wanted."""
+    found = np.zeros(rows.shape[0], dtype=np.bool_)
+    for columns, values in wanted:
+        found |= values.find(np.ascontiguousarray(rows[:, list(columns)])) >= 0
+    return found

@@ -16,6 +16,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from headwater.provenance.absorption import Function
 from headwater.provenance.grouped import Binding, aggregated, best_rows
 from headwater.provenance.room import Room
 from headwater.provenance.variables import Fact, Order, Variables, by_value
-from headwater.provenance.ways import Derivations, Row, Ways
+from headwater.provenance.ways import Derivations, Row, Wanted, Ways, is_wanted
 
 Found = dict[Row, Function]
 _ALIVE = 1  # the stamp of every row that some world has
@@ -56,27 +57,46 @@ class _Transaction:
 
 class Worlds:
     def __init__(
-        self, plan: Plan, symbols: Symbols, room: Room, order: Order = "arrival", tables: Collection[str] | None = None
+        self,
+        plan: Plan,
+        symbols: Symbols,
+        room: Room,
+        order: Order = "arrival",
+        wanted: Mapping[str, Wanted] | None = None,
     ) -> None:
-        """`plan`: one without leases. `tables`: those to be worked out, with all that they rest on; None: all."""
+        """`plan`: one without leases. `wanted`: of each derived table that is to be worked out, the rows that are; to
+        ask for a row is to ask for all that it depends on (see `Demand`). None: everything."""
         self.plan = plan
         self.room = room
         self._symbols = symbols
-        self._tables = {table.name: table for table in plan.tables if tables is None or table.name in tables}
+        self._wanted = wanted
+        self._tables = {one.name: one for one in plan.tables if wanted is None or one.base or one.name in wanted}
         self.stores = {name: Store(replace(table, depth=0)) for name, table in self._tables.items()}
         self.functions: dict[str, list[Function | None]] = {name: [] for name in self.stores}
         self.variables = Variables("arrival" if order == "arrival" else self._placing(order))
         context = Context(self.stores, symbols, holds_nulls=plan.holds_nulls)
-        self._levels = [level for level in plan.levels if level.tables[0] in self.stores]
-        self._ways = {number: Ways(plan.rules[number], context) for level in self._levels for number in level.rules}
-        self._facts = [
-            Ways(plan.rules[number], context) for number in plan.facts if plan.rules[number].table in self.stores
+        self._levels = [
+            self._wanted_part(level) for level in plan.levels if not self.stores.keys().isdisjoint(level.tables)
         ]
+        rules = [plan.rules[number] for level in self._levels for number in level.rules]
+        self._ways = {rule.id: Ways(rule, context, self._wanted_of(rule.table)) for rule in rules}
         self._transaction: _Transaction | None = None
 
     def _placing(self, order: Order) -> Callable[[str, tuple[Any, ...]], Any]:
         chosen = order if callable(order) else by_value
         return lambda relation, codes: chosen(relation, self._values(relation, codes))
+
+    def _wanted_part(self, level: Level) -> Level:
+        rules, pooled = self.plan.rules, self.plan.aggregations
+        return replace(
+            level,
+            tables=tuple(name for name in level.tables if name in self.stores),
+            rules=tuple(at for at in level.rules if rules[at].table in self.stores),
+            aggregations=tuple(at for at in level.aggregations if pooled[at].table in self.stores),
+        )
+
+    def _wanted_of(self, table: str) -> Wanted | None:
+        return None if self._wanted is None else self._wanted[table]
 
     # Reading
 
@@ -109,20 +129,14 @@ class Worlds:
 
     # Transactions
 
-    def load(self, stores: Mapping[str, Store], check: Callable[[], None] = lambda: None) -> None:
-        """Take in all base rows of an engine, and work everything out."""
-        inserts: dict[str, Codes] = {}
-        for name in self.stores:
-            if self._tables[name].base:
-                store = stores[name]
-                rows = store.alive()
-                whole = store.data[rows[store.rules[rows] == BASE]].astype(np.int64)
-                inserts[name] = whole[:, : self.stores[name].width]  # leases stand last
+    def load(
+        self, facts: Mapping[str, Codes], stated: Mapping[str, Codes], check: Callable[[], None] = lambda: None
+    ) -> None:
+        """Take in base rows, those that are facts and those that the program states, and work everything out."""
         self._begin()
-        for ways in self._facts:
-            for some in ways.everything():
-                self._assign(ways.rule.table, {tuple(head): absorption.always() for head in some.heads.tolist()})
-        self._insert(inserts)
+        for name, codes in stated.items():
+            self._assign(name, {tuple(row): absorption.always() for row in codes.tolist()})
+        self._insert(facts)
         for level in self._levels:
             check()
             self._anew(level, check)
@@ -378,7 +392,14 @@ class Worlds:
             for row, function in self.rows(one.table):
                 codes = self._added_up(plan, one, row)
                 bindings.setdefault(tuple(row[column] for column in one.group), []).append((codes, function))
-        return aggregated(plan, bindings, len(self._tables[plan.table].types), self._symbols, self.room)
+        width = len(self._tables[plan.table].types)
+        wanted = self._wanted_of(plan.table)
+        if wanted is not None and bindings:
+            rows = np.zeros((len(bindings), width), dtype=np.int64)
+            rows[:, list(plan.group)] = list(bindings)
+            asked = is_wanted(rows, wanted).tolist()
+            bindings = dict(compress(bindings.items(), asked))
+        return aggregated(plan, bindings, width, self._symbols, self.room)
 
     def _added_up(self, plan: Aggregation, one: Contribution, row: Row) -> tuple[int, ...]:
         """A binding's value for each measure, as the engine adds them up; NULL where there is none."""

@@ -1,0 +1,299 @@
+"""What one row depends on, by the rules alone: the questions that it leads to, as rules that find them.
+
+A table is *asked* by some of its columns: certain values are wanted there, and all rows that have them. One question
+leads to others, goal by goal through each rule: each goal of a body is asked by what
+those before it have bound; so are negated goals, and the bindings of an aggregate by the columns of its group. These
+are magic sets (with the supplementary tables that let every goal be met by its key), asked in all worlds at once.
+
+Which rows there are differs from world to world, so only *clear* columns can be asked by: those whose values do not
+depend on the world. The result of an aggregate is not clear, nor what is computed around a recursion, nor, where the
+best rows are kept, anything outside their groups. Goals that speak of other values are left out, which can only make
+questions wider. They cannot be much narrower: what is best, or absent, is decided by all rows of the group, or by all
+that meet the negated goal. A goal that has no bound and clear column is asked for whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from headwater.language.tree import (
+    Assign,
+    Atom,
+    Comparison,
+    Condition,
+    Constant,
+    Goal,
+    ListTerm,
+    Negation,
+    Term,
+    Variable,
+    Wildcard,
+)
+from headwater.plan.model import Aggregation, FlatRule, Literal, Plan, Source, Table, Var, literal
+from headwater.program.terms import goal_names, names
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A table asked by some of its columns; the values wanted make a table of their own."""
+
+    table: str
+    columns: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.table}'asked{''.join(f'_{column}' for column in self.columns)}"
+
+
+class Demand:
+    """The questions that lead from one about a table.
+
+    `rules` derive the values asked for, and, of derived tables, the clear columns of the rows that may be there. The
+    bodies in `wholes` are those of the program's rules, each after its question, which stands first: what they meet
+    once all is derived is what the row can depend on.
+    """
+
+    def __init__(self, plan: Plan, table: str) -> None:
+        self._tables = {one.name: one for one in plan.tables}
+        self._levels = {name: level for level in plan.levels for name in level.tables}
+        self._aggregations = {one.table: one for one in plan.aggregations}
+        self._rules_of: dict[str, list[FlatRule]] = {}
+        for rule in plan.rules:
+            self._rules_of.setdefault(rule.table, []).append(rule)
+        self._clear = clear_columns(plan)
+        self.questions: dict[str, list[Question]] = {}
+        self.tables: dict[str, Table] = {}
+        self.bases: dict[str, Table] = {}
+        self.rules: list[FlatRule] = []
+        self.wholes: list[FlatRule] = []
+        self._pending: list[Question] = []
+        own = tuple(at for at in self._clear[table] if at != self._tables[table].time)
+        self.goal = Question(table, own)
+        self.holds_nulls = plan.holds_nulls
+        if self._tables[table].base:
+            self.bases[table] = self._tables[table]
+        else:
+            self._ask(self.goal)
+        while self._pending:
+            question = self._pending.pop()
+            for rule in self._rules_of.get(question.table, ()):
+                self._ask_below(rule, question)
+            if question.table in self._aggregations:
+                self._ask_bindings(self._aggregations[question.table], question)
+
+    def _ask(self, question: Question) -> None:
+        """Ask a derived table; what is below is asked by and by."""
+        name = question.table
+        asked = self.questions.setdefault(name, [])
+        if question not in asked:
+            asked.append(question)
+            self._pending.append(question)
+            self.tables[name] = _narrowed(self._tables[name], name, self._clear[name])
+            self.tables[question.name] = _narrowed(self._tables[name], question.name, question.columns)
+
+    def _ask_below(self, rule: FlatRule, question: Question) -> None:
+        known, clear = _known(rule, self._clear), self._clear[rule.table]
+        head = tuple(rule.head[column] for column in clear)
+        guard = Atom(question.name, tuple(_term(rule.head[column]) for column in question.columns))
+        goals = self._in_order(rule, guard, known)
+        against = [_narrow(goal.atom, known) for goal in rule.body if isinstance(goal, Negation)]
+        last = {source.name for source in head if isinstance(source, Var)}
+        last.update(name for atom in against for name in goal_names(atom))
+        so_far: list[Goal] = [guard]
+        for at, goal in enumerate(goals):
+            if not isinstance(goal, Atom) or self._tables[goal.relation].base:
+                so_far.append(goal)
+                continue
+            bound = {name for one in so_far for name in goal_names(one)}
+            later = last.union(*map(goal_names, goals[at + 1 :]))
+            stage = f"{question.name}'{rule.id}'{at}"
+            if len(so_far) > 1:
+                so_far = [self._stage(rule, f"{stage}before", so_far, bound & (later | goal_names(goal)))]
+            self._hand_on(rule, goal, self._clear[goal.relation], bound, so_far)
+            so_far = [self._stage(rule, stage, [*so_far, goal], (bound | goal_names(goal)) & later)]
+        self._derive(rule, rule.table, head, so_far)
+        self._meet(rule, head, (guard, *goals))
+        for atom in against:
+            if self._tables[atom.relation].base:
+                self._meet(rule, head, (guard, *goals, atom))
+            else:
+                columns = self._clear[atom.relation]
+                asked = Atom(atom.relation, tuple(atom.args[column] for column in columns))
+                self._hand_on(rule, asked, columns, known, so_far)
+
+    def _in_order(self, rule: FlatRule, guard: Atom, known: set[str]) -> list[Goal]:
+        """The clear part of a body, each goal as soon as it is bound: tests at once, base tables before derived ones,
+        the recursion last, so that by then as much as possible is bound, and what is not bound at all after the rest.
+        """
+        atoms: list[Atom] = []
+        others: list[Goal] = []
+        for goal in rule.body:
+            match goal:
+                case Atom(relation=relation, args=args):
+                    atoms.append(_narrow(Atom(relation, tuple(args[at] for at in self._clear[relation])), known))
+                case Assign() | Comparison() | Condition() if goal_names(goal) <= known:
+                    others.append(goal)
+                case _:
+                    pass
+        bound, own = goal_names(guard), self._levels[rule.table].tables
+
+        def rank(atom: Atom) -> tuple[bool, int, float]:
+            met = sum(isinstance(arg, Constant | ListTerm) or not bound.isdisjoint(names(arg)) for arg in atom.args)
+            weight = 0 if self._tables[atom.relation].base else 2 if atom.relation in own else 1
+            return not met and bool(atom.args), weight, -met / max(1, len(atom.args))
+
+        found: list[Goal] = []
+        while atoms or others:
+            ready: list[Goal] = [one for one in others if _needs(one) <= bound]
+            if ready:
+                others.remove(ready[0])
+            else:
+                ready.append(min(atoms, key=rank))
+                atoms = [one for one in atoms if one is not ready[0]]
+            found.append(ready[0])
+            bound |= goal_names(ready[0])
+        return found
+
+    def _stage(self, rule: FlatRule, name: str, body: list[Goal], variables: set[str]) -> Atom:
+        """What the goals so far have bound, as a table."""
+        kept = tuple(sorted(variables))
+        self.tables[name] = Table(name, tuple(rule.types[one] for one in kept), kept)
+        self._derive(rule, name, tuple(map(Var, kept)), body)
+        return Atom(name, tuple(map(Variable, kept)))
+
+    def _hand_on(
+        self, rule: FlatRule, goal: Atom, columns: tuple[int, ...], bound: set[str], so_far: Iterable[Goal]
+    ) -> None:
+        """Ask the table of a goal, given with these columns, by the values that are bound."""
+        table, level = self._tables[goal.relation], self._levels[goal.relation]
+        computed = _assigned(rule) if level.recursive and rule.table in level.tables else set()
+        asked: list[int] = []
+        wanted: list[Source] = []
+        for column, arg in zip(columns, goal.args, strict=True):
+            match arg:
+                case Variable(name=name):
+                    # Values that are computed from question to question might never end.
+                    if name in bound - computed and rule.types[name] is table.types[column]:
+                        asked.append(column)
+                        wanted.append(Var(name))
+                case Constant() | ListTerm():
+                    asked.append(column)
+                    wanted.append(literal(arg))
+                case _:
+                    pass
+        question = Question(goal.relation, tuple(asked))
+        self._ask(question)
+        self._derive(rule, question.name, tuple(wanted), so_far)
+
+    def _ask_bindings(self, plan: Aggregation, question: Question) -> None:
+        """Ask for the bindings of the groups that are asked for."""
+        for one in plan.contributions:
+            table, clear = self._tables[one.table], self._clear[one.table]
+            types = {f"C{place}": kind for place, kind in enumerate(table.types)}
+            rule = FlatRule(0, plan.rule, plan.table, (), (), (), (), types, frozenset(), (), (), (), None, ())
+            group = {at: Variable(f"C{place}") for at, place in zip(plan.group, one.group, strict=True)}
+            guard = Atom(question.name, tuple(group[at] for at in question.columns))
+            goal = Atom(one.table, tuple(Variable(f"C{at}") if at in one.group else Wildcard() for at in clear))
+            head = tuple(Var(group[at].name) for at in self._clear[plan.table])
+            if not table.base:
+                self._hand_on(rule, goal, clear, goal_names(guard), [guard])
+            self._derive(rule, plan.table, head, [guard, goal])
+            self._meet(rule, head, (guard, goal))
+
+    def _derive(self, rule: FlatRule, table: str, head: tuple[Source, ...], body: Iterable[Goal]) -> None:
+        self.rules.append(_flat(rule, len(self.rules), table, head, tuple(body)))
+
+    def _meet(self, rule: FlatRule, head: tuple[Source, ...], body: tuple[Goal, ...]) -> None:
+        met = _flat(rule, len(self.wholes), rule.table, head, body)
+        met_tables = (self._tables[name] for name in met.atoms if name in self._tables)
+        self.bases.update((one.name, one) for one in met_tables if one.base)
+        self.wholes.append(met)
+
+
+def clear_columns(plan: Plan) -> dict[str, tuple[int, ...]]:
+    """Of each table the columns whose values do not depend on the world."""
+    tables = {one.name: one for one in plan.tables}
+    clear = {one.name: set(range(len(one.types))) for one in plan.tables}
+    rules = [rule for rule in plan.rules if not tables[rule.table].base]
+    around = {number for level in plan.levels if level.recursive for number in level.rules}
+    for one in plan.tables:
+        if not one.base:
+            clear[one.name].intersection_update(one.identity, *(pick.group for pick in one.picks))
+    for pooled in plan.aggregations:
+        clear[pooled.table].difference_update(pooled.positions)
+    for rule in rules:
+        computed = _assigned(rule) if rule.id in around else set()
+        for at, source in enumerate(rule.head):
+            if isinstance(source, Var):
+                cast = rule.types[source.name] is not tables[rule.table].types[at]
+                if cast or source.name in computed:
+                    clear[rule.table].discard(at)
+    moved = True
+    while moved:
+        before = sum(map(len, clear.values()))
+        for rule in rules:
+            known = _known(rule, clear)
+            for at, source in enumerate(rule.head):
+                if isinstance(source, Var) and source.name not in known:
+                    clear[rule.table].discard(at)
+        for pooled in plan.aggregations:
+            for place, at in enumerate(pooled.group):
+                if any(one.group[place] not in clear[one.table] for one in pooled.contributions):
+                    clear[pooled.table].discard(at)
+        moved = sum(map(len, clear.values())) < before
+    return {name: tuple(sorted(columns)) for name, columns in clear.items()}
+
+
+def _known(rule: FlatRule, clear: Mapping[str, Iterable[int]]) -> set[str]:
+    """The variables of a rule whose values do not depend on the world."""
+    found: set[str] = set()
+    for goal in rule.body:
+        if isinstance(goal, Atom):
+            found.update(_variables(goal.args[at] for at in clear[goal.relation]))
+    moved = True
+    while moved:
+        moved = False
+        for goal in rule.body:
+            if isinstance(goal, Assign) and goal.variable.name not in found and names(goal.term) <= found:
+                found.add(goal.variable.name)
+                moved = True
+    return found
+
+
+def _variables(args: Iterable[Term]) -> Iterator[str]:
+    return (arg.name for arg in args if isinstance(arg, Variable))
+
+
+def _assigned(rule: FlatRule) -> set[str]:
+    return {goal.variable.name for goal in rule.body if isinstance(goal, Assign)}
+
+
+def _needs(goal: Goal) -> set[str]:
+    """What has to be bound before a goal that is no atom can be taken."""
+    return names(goal.term) if isinstance(goal, Assign) else goal_names(goal)
+
+
+def _narrow(atom: Atom, known: set[str]) -> Atom:
+    """An atom that asks for nothing but known variables."""
+    return Atom(
+        atom.relation,
+        tuple(Wildcard() if isinstance(arg, Variable) and arg.name not in known else arg for arg in atom.args),
+    )
+
+
+def _narrowed(table: Table, name: str, columns: tuple[int, ...]) -> Table:
+    return Table(name, tuple(table.types[at] for at in columns), tuple(table.columns[at] for at in columns))
+
+
+def _term(source: Source) -> Term:
+    match source:
+        case Var(name=name):
+            return Variable(name)
+        case Literal(value=value, type=kind):
+            return Constant(value, kind)
+
+
+def _flat(rule: FlatRule, number: int, table: str, head: tuple[Source, ...], body: tuple[Goal, ...]) -> FlatRule:
+    atoms = tuple(goal.relation for goal in body if isinstance(goal, Atom))
+    return replace(rule, id=number, table=table, head=head, body=body, atoms=atoms, negated=(), pulls=())
