@@ -47,11 +47,11 @@ def drop(number: int) -> None:
     os.utime(source / f"{number}.json", (1_000_000 + number, 1_000_000 + number))
 
 
-def maintain(text: str, name: str) -> None:
+def maintain(text: str, name: str, exchange: str | None) -> None:
     stream = spark.readStream.schema("x long, y long, _change_type string").json(str(folder / "in"))
     query = hws.maintain(
         hw.compile(text), {"link": stream}, checkpoint=str(folder / name), output=str(folder / "out" / name), shards=2,
-        trigger={"availableNow": True},
+        exchange=exchange, trigger={"availableNow": True},
     )  # fmt: skip
     query.awaitTermination()
     if query.exception() is not None:
@@ -74,17 +74,19 @@ told: dict[str, Any] = {
     "closure": rows(hws.evaluate(hw.compile(CLOSURE), {"link": links}, shards=2)["reach"]),
     "components": rows(hws.evaluate(hw.compile(COMPONENTS), {"link": links}, shards=2)["low"]),
 }
+held_low = COMPONENTS + " low(Z, min<L>) :- link(X, Y), low(X, L), Z = held(Y)."
 queries = {
-    "decomposed": (CLOSURE + " kept(Z, Y) :- reach(X, Y), Z = held(X). query kept(X, Y).", "kept"),
-    "gang": (COMPONENTS + " low(Z, min<L>) :- link(X, Y), low(X, L), Z = held(Y).", "low"),
+    "decomposed": (CLOSURE + " kept(Z, Y) :- reach(X, Y), Z = held(X). query kept(X, Y).", "kept", None),
+    "gang": (held_low, "low", "gang"),
+    "shuffle": (held_low, "low", "shuffle"),
 }
 drop(0)
-for name, (text, _) in queries.items():
-    maintain(text, name)
+for name, (text, _, exchange) in queries.items():
+    maintain(text, name, exchange)
 drop(1)
-for name, (text, view) in queries.items():
+for name, (text, view, exchange) in queries.items():
     doomed.touch()
-    maintain(text, name)
+    maintain(text, name, exchange)
     assert not doomed.exists()
     feed = spark.read.parquet(str(folder / "out" / name / view / "changes")).collect()
     told[name] = {

@@ -19,6 +19,7 @@ from tests.spark.test_maintain import closure, lowest
 
 HOME = Path(pyspark.__file__).parent
 DRIVER = Path(__file__).with_name("cluster_driver.py")
+QUERIES = (("decomposed", closure, None), ("gang", lowest, "gang"), ("shuffle", lowest, "shuffle"))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,8 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_the_same_answers_on_a_cluster_that_loses_executors(master: str, tmp_path: Path) -> None:
-    """One dies in a batch of shards side by side, one in a batch of a gang; nothing is lost, nothing comes twice."""
+    """One dies in a batch of shards side by side, one in that of a gang, one in a round of a shuffle; nothing is lost,
+    nothing comes twice."""
     env = os.environ | {"PYTHONPATH": str(SRC), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     command = [sys.executable, str(DRIVER), master, str(tmp_path)]
     made = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
@@ -59,7 +61,7 @@ def test_the_same_answers_on_a_cluster_that_loses_executors(master: str, tmp_pat
     states = [chain, chain - {(5, 6)}]
     assert told["closure"] == listed(closure(chain))
     assert told["components"] == listed(lowest(chain))
-    for name, expected, exchange in (("decomposed", closure, None), ("gang", lowest, "gang")):
+    for name, expected, exchange in QUERIES:
         assert told[name]["view"] == listed(expected(states[-1]))
         assert told[name]["feed"] == fed([expected(links) for links in states])
         assert told[name]["exchange"] == exchange

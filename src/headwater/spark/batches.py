@@ -124,14 +124,14 @@ def _frame(spark: Any, static: Any) -> Any:
 
 
 def _tried(sent: Any, plan: Plan, assignment: Assignment, now: int | None) -> tuple[list[Report], list[dict[str, Any]]]:
-    """What the shards report of a batch, once they have done it; a gang that has lost one of them tries again."""
+    """What the shards report of a batch, once they have done it; where some were lost on the way, all try again."""
     text = f"{title(plan.contract.program)}; batch {assignment.batch} ({plan.means.scheme.kind})"
     for tries in range(1, _TRIES + 1):
         with described(sent.sparkSession, text):
             try:
                 told = _ran(sent, plan, assignment, now, text).collect()
             except Exception as problem:
-                if tries == _TRIES or not is_broken_barrier(problem):
+                if tries == _TRIES or not (is_broken_barrier(problem) or rounds.is_lost_round(problem)):
                     raise
                 continue
         about = [json.loads(row["about"]) for row in told]

@@ -2,7 +2,8 @@
 
 Works wherever Spark does: it needs neither free slots for all shards at once nor sockets between executors. A round's
 parcels stay on the executors (local checkpoints); the driver learns only how much moved. Workers go on from where they
-stand, or begin again with what all rounds brought (see `live`).
+stand, or begin again with what all rounds brought (see `live`). An executor that dies takes the parcels along that it
+kept, and the rounds have to be run again from the first.
 """
 
 from __future__ import annotations
@@ -95,6 +96,11 @@ def outcomes(
         yield from give(shard, found.value)
 
     return finished.history.repartitionById(shards, sf.col("shard")).mapInArrow(collect, schema)
+
+
+def is_lost_round(problem: Exception) -> bool:
+    """Whether what a round had brought is gone, with the executor that kept it."""
+    return "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND" in str(problem)
 
 
 @dataclass(frozen=True, slots=True)
