@@ -81,3 +81,37 @@ def test_an_option_that_would_be_ignored_is_told(given: list[str], told: list[st
 def test_an_option_may_repeat_its_default(tmp_path: Path) -> None:
     made = CliRunner().invoke(app, ["generate", "sensors", "--side", "100", "--radius", "20", "-o", str(tmp_path)])
     assert made.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["transit-stub", "--links", "9" * 20], "at most 10,000,000 will do"),
+        (["transit-stub", "--links", "9" * 400], "at most 10,000,000 will do"),
+        (["transit-stub", "--domains", "1000000000"], "nodes with"),
+        (["transit-stub", "--stub-size", "100000"], "nodes with"),
+        (["transit-stub", "--links", "-5"], "--links"),
+        (["transit-stub", "--nodes", "1"], "No such option"),
+        (["sensors", "--side", "1000000000"], "at most 1,000,000 will do"),
+        (["sensors", "--radius", "nan"], "--radius"),
+        (["sensors", "--triggered", "nan"], "--triggered"),
+        (["sensors", "--radius", "inf", "--spacing", "1"], "more than 10,000,000 pairs"),
+    ],
+)
+def test_sizes_that_cannot_be_are_told(given: list[str], told: str, tmp_path: Path) -> None:
+    made = CliRunner().invoke(app, ["generate", *given, "--output", str(tmp_path)], env={"COLUMNS": "200"})
+    assert made.exit_code == 2
+    assert told in made.output
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_node_has_no_links(tmp_path: Path) -> None:
+    made = CliRunner().invoke(app, ["generate", "transit-stub", "--transit", "1", "--stubs", "0", "-o", str(tmp_path)])
+    assert made.exit_code == 0
+    assert (tmp_path / "link.csv").read_text().splitlines() == ["src,dst,latency"]
+
+
+def test_all_sensors_are_near_within_any_large_radius(tmp_path: Path) -> None:
+    given = ["generate", "sensors", "--side", "40", "--radius", "1e308", "-o", str(tmp_path)]
+    assert CliRunner().invoke(app, given).exit_code == 0
+    assert len((tmp_path / "near.csv").read_text().splitlines()) == 1 + 16 * 15

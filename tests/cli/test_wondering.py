@@ -118,6 +118,15 @@ def test_bounds_when_the_room_is_spent() -> None:
         (["reliability", "reachable(a, c)", "--chance", "0.5", "--chance", "link=0.1"], 2, "is for all facts"),
         (["reliability", "reachable(a, c)", "--chance", "link(z, z)=0.1"], 2, "no row of `link` matches"),
         (["reliability", "reachable(a, c)", "--chance", "reachable=0.1"], 2, "is derived by rules"),
+        (["reliability", "reachable(a, c)"], 2, "--chance"),
+        (["reliability", "reachable(a, c)", "--chance", "1e400"], 2, "HW805"),
+        (["reliability", "reachable(a, c)", "--chance", "-0.1"], 2, "HW805"),
+        (["reliability", "reachable(a, c)", "--chance", "nan"], 2, "HW805"),
+        (["reliability", "reachable(a, c)", "--chance", "link="], 2, "is no number"),
+        (["critical", "reachable(a, c)", "--nodes", "0"], 2, "--nodes"),
+        (["critical", f"reachable({10**30}, c)"], 2, "HW108"),
+        (["critical"], 2, "Missing argument"),
+        (["whatif"], 2, "Missing argument"),
     ],
 )
 def test_questions_that_make_no_sense(arguments: list[str], status: int, message: str) -> None:
@@ -146,3 +155,19 @@ def test_questions_about_the_wrong_thing_name_the_right_one(command: str, argume
     result = ask(command, *arguments)
     assert result.exit_code == 2
     assert told in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["whatif", "link(a, b)"], 2), (["critical", "reachable(a, c)"], 1), (["reliability", "reachable(a, c)"], 1)],
+)
+def test_a_question_without_any_rows_says_how_to_give_them(arguments: list[str], status: int) -> None:
+    command, question = arguments
+    chance = ["--chance", "0.9"] if command == "reliability" else []
+    result = CliRunner().invoke(app, [command, "paths.dl", question, *chance])
+    assert (result.exit_code, result.stdout) == (status, "")
+    assert "no rows for `link`; give them by --input link=FILE" in result.stderr
+
+
+def test_room_beyond_all_bounds_is_room_enough() -> None:
+    assert "link(c, e)" in ask("critical", "reachable(a, e)", "--nodes", "9" * 30).stdout

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 Position: TypeAlias = tuple[int, int]
+MOST_SENSORS = 1_000_000
+MOST_PAIRS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,8 @@ class Grid:
     def __post_init__(self) -> None:
         if self.spacing < 1 or self.side < self.spacing:
             raise ValueError(f"a field of {self.side} m has no sensor every {self.spacing} m")
+        if (self.side // self.spacing) ** 2 > MOST_SENSORS:
+            raise ValueError(f"{(self.side // self.spacing) ** 2:,} sensors; at most {MOST_SENSORS:,} will do")
         if not 0 <= self.regions <= (self.side // self.spacing) ** 2:
             raise ValueError(
                 f"{self.regions} regions do not start at as many sensors of {self.side} m by {self.side} m"
@@ -51,7 +55,8 @@ def field(grid: Grid) -> Field:
     sensors = [(f"m{x}.{y}", (x * grid.spacing, y * grid.spacing)) for x in range(across) for y in range(across)]
     names = [name for name, _ in sensors]
     main = dice.sample(names, grid.regions)
-    others = [name for name in names if name not in main]
+    taken = set(main)
+    others = [name for name in names if name not in taken]
     more = max(0, round(grid.triggered * len(names)) - len(main))
     chosen = dice.sample(others, min(more, len(others)))
     regions = [(f"r{number}", name) for number, name in enumerate(main)]
@@ -60,9 +65,17 @@ def field(grid: Grid) -> Field:
 
 def neighbours(made: Field, radius: float) -> list[tuple[str, str]]:
     """Pairs of different sensors closer than `radius`: rows of `near`, for programs that do not measure distances."""
-    return [
-        (one, other)
-        for one, (x1, y1) in made.sensors
-        for other, (x2, y2) in made.sensors
-        if one != other and (x1 - x2) ** 2 + (y1 - y2) ** 2 < radius**2
-    ]
+    if not radius >= 0:
+        raise ValueError(f"a radius is a number of metres, not {radius}")
+    columns: dict[int, list[tuple[int, str]]] = {}
+    for name, (x, y) in made.sensors:
+        columns.setdefault(x, []).append((y, name))
+    found: list[tuple[str, str]] = []
+    for one, (x1, y1) in made.sensors:
+        for x2, column in columns.items():
+            if abs(x1 - x2) < radius:
+                near = ((y2, other) for y2, other in column if abs(y1 - y2) < radius and other != one)
+                found += [(one, other) for y2, other in near if (x1 - x2) ** 2 + (y1 - y2) ** 2 < radius * radius]
+        if len(found) > MOST_PAIRS:
+            raise ValueError(f"more than {MOST_PAIRS:,} pairs of sensors are closer than {radius:g} m")
+    return found

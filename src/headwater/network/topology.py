@@ -21,6 +21,7 @@ Link: TypeAlias = tuple[str, str, int]
 """Source, destination, latency in milliseconds."""
 
 BETWEEN_TRANSIT, TRANSIT_TO_STUB, WITHIN_STUB = 50, 10, 2
+MOST = 10_000_000  # pairs of nodes among which links are drawn
 
 
 class Density(Enum):
@@ -48,6 +49,9 @@ class TransitStub:
         for name in ("stubs", "stub_size"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative: {getattr(self, name)}")
+        pairs = self.domains * self.transit * (self.transit + self.stubs * self.stub_size * (self.stub_size + 1)) // 2
+        if pairs > MOST:
+            raise ValueError(f"{self.nodes:,} nodes with {pairs:,} possible links; at most {MOST:,} will do")
 
     @property
     def nodes(self) -> int:
@@ -56,6 +60,8 @@ class TransitStub:
 
 def with_about(links: int, density: Density = Density.DENSE, seed: int = 0) -> TransitStub:
     """The shape with about so many link rows, by more transit nodes: 25 nodes come with each (000, section 7.3)."""
+    if links > MOST:
+        raise ValueError(f"{links:,} links; at most {MOST:,} will do")
     transit = max(1, round(links / (2 * density.value * 25)))
     domains = -(-transit // 4)
     return TransitStub(domains, max(1, round(transit / domains)), density=density, seed=seed)
@@ -79,7 +85,7 @@ class _Draft:
         """Connect nodes at random, with as few links as that takes."""
         order = self.dice.sample(nodes, len(nodes))
         for at in range(1, len(order)):
-            self.add(order[at], self.dice.choice(order[:at]), latency)
+            self.add(order[at], order[self.dice.randrange(at)], latency)
 
 
 def links(shape: TransitStub) -> list[Link]:

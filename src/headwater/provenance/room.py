@@ -9,6 +9,7 @@ from headwater.provenance import absorption
 from headwater.provenance.absorption import Function
 
 NODES = 2_000_000  # about 40 MB
+_MOST = 2**32  # what the diagrams can hold
 
 
 class Room:
@@ -19,7 +20,7 @@ class Room:
     def __init__(self, nodes: int = NODES) -> None:
         if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
             raise ValueError(f"room for provenance is a number of nodes from 1 on, not {nodes!r}")
-        self.nodes = nodes
+        self.nodes = min(nodes, _MOST)
         self.held = 0
 
     def conjunction(self, one: Function, other: Function) -> Function:
