@@ -75,6 +75,9 @@ class Absorption:
         apart = dead.isdisjoint
         return [row for row, one in annotations if not isinstance(one, tuple) or not apart(one)]
 
+    def facts(self, one: Formula) -> Cube | None:
+        return one if isinstance(one, tuple) else None
+
     def size(self, one: Formula) -> int:
         return len(one) if isinstance(one, tuple) else diagrams.size(one)
 

@@ -35,6 +35,9 @@ class Algebra(Protocol[Annotation]):
     def touched(self, annotations: Iterable[tuple[Row, Annotation]], dead: Set[int]) -> list[Row]:
         """The rows whose annotation may name one of these facts: none that does is left out."""
 
+    def facts(self, one: Annotation) -> Sequence[int] | None:
+        """The facts that it names; None where that is not known at once."""
+
     def size(self, one: Annotation) -> int:
         """How much it names: of two derivations that both hold, the smaller is the better one to tell of."""
 

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias
 
 from headwater.exchange.nodes.algebra import Algebra, Annotation
+from headwater.exchange.nodes.named import Named
 from headwater.exchange.nodes.provenances import Provenances
 from headwater.exchange.nodes.selection import AggSel
 from headwater.exchange.nodes.table import HashTable
@@ -58,6 +59,7 @@ class MinShip(Generic[Annotation]):
         self.sent: dict[Row, Annotation] = {}
         self.kept: dict[Row, Annotation] = {}
         self._algebra = algebra
+        self._named = Named(algebra, self.sent.items)
         store = Provenances(algebra, HashTable[Annotation](), lazy=isinstance(shipping, Lazy))
         self.selection = AggSel(store, HashTable[Annotation](), picks) if picks else None
         self._batch = shipping.batch
@@ -85,17 +87,25 @@ class MinShip(Generic[Annotation]):
             else:
                 self.kept[row] = new
         gone = []
-        for row in self._algebra.touched(self.sent.items(), dead):
-            new = free(self.sent[row], dead)
+        for row in self._sent_naming(dead):
+            old = self.sent[row]
+            new = free(old, dead)
             if new is not None:
                 self.sent[row] = new
                 continue
             del self.sent[row]
+            self._named.drop(old)
             if row in self.kept:
                 self._due[row] = None
             else:
                 gone.append(row)
+        self._named.forget(dead)
         return gone if self.selection is None else self.selection.without(dead)
+
+    def _sent_naming(self, dead: Set[int]) -> list[Row]:
+        unlisted = ((row, self.sent[row]) for row in self._named.unlisted() if row in self.sent)
+        found = dict.fromkeys((*self._named.of(dead), *self._algebra.touched(unlisted, dead)))
+        return [row for row in found if row in self.sent]
 
     def passing(self) -> list[tuple[Row, Annotation]]:
         """What is to be sent only now, because better rows are gone."""
@@ -118,7 +128,9 @@ class MinShip(Generic[Annotation]):
         for row in self._due:
             told = self.kept.pop(row)
             sent = self.sent.get(row)
-            self.sent[row] = whole = told if sent is None else self._algebra.either(sent, told)
+            whole = told if sent is None else self._algebra.either(sent, told)
+            if whole is not sent:
+                self._tell(row, whole)
             out.append((row, min(told, whole, key=self._algebra.size)))
         self._due = {}
         return out
@@ -130,10 +142,18 @@ class MinShip(Generic[Annotation]):
         if self.selection is not None:
             yield from self.selection.store.stored()
 
+    def _tell(self, row: Row, provenance: Annotation) -> None:
+        """This is what was sent of a row from now on."""
+        old = self.sent.get(row)
+        if old is not None:
+            self._named.drop(old)
+        self.sent[row] = provenance
+        self._named.note(row, provenance)
+
     def _take(self, row: Row, provenance: Annotation) -> list[tuple[Row, Annotation]]:
         kept, sent = self.kept.get(row), self.sent.get(row)
         if sent is None and kept is None:
-            self.sent[row] = provenance
+            self._tell(row, provenance)
             return [(row, provenance)]
         if sent is not None and self._algebra.either(sent, provenance) is sent:
             return []

@@ -12,6 +12,7 @@ from collections.abc import Set
 from typing import Generic
 
 from headwater.exchange.nodes.algebra import Algebra, Annotation
+from headwater.exchange.nodes.named import Named
 from headwater.exchange.nodes.table import HashTable
 from headwater.exchange.nodes.terms import Row
 
@@ -22,10 +23,13 @@ class Provenances(Generic[Annotation]):
         self.table = table
         self._lazy = lazy
         self._aside: dict[Row, list[Annotation]] = {}
+        self._named = Named(algebra, self.stored)
 
     def add(self, row: Row, provenance: Annotation) -> Annotation | None:
         """A derivation came; what others should know of it, if anything."""
         old = self.table.rows.get(row)
+        if old is None or self._lazy:
+            self._named.note(row, provenance)
         if old is None:
             self.table.put(row, provenance)
             return provenance
@@ -35,27 +39,25 @@ class Provenances(Generic[Annotation]):
         new = self.algebra.either(old, provenance)
         if new is old:
             return None
+        self._named.drop(old)
+        self._named.note(row, new)
         self.table.put(row, new)
         return min(provenance, new, key=self.algebra.size)
 
     def touched(self, dead: Set[int]) -> list[Row]:
-        """The rows whose annotation may name one of these facts."""
-        return self.algebra.touched(self.table.rows.items(), dead)
+        """The rows that may have an annotation which names one of these facts."""
+        found = dict.fromkeys(self._named.of(dead))
+        unlisted = ((row, one) for row in self._named.unlisted() for one in self.kept(row))
+        found.update(dict.fromkeys(self.algebra.touched(unlisted, dead)))
+        return [row for row in found if row in self.table.rows]
 
     def without(self, dead: Set[int]) -> list[Row]:
         """Facts died; the rows that have no derivation left, which are removed."""
-        free = self.algebra.without
         gone: list[Row] = []
-        waiting = ((row, one) for row, many in self._aside.items() for one in many)
-        for row in set(self.algebra.touched(waiting, dead)):
-            left = [new for one in self._aside[row] if (new := free(one, dead)) is not None]
-            if left:
-                self._aside[row] = left
-            else:
-                del self._aside[row]
         for row in self.touched(dead):
+            self._free_aside(row, dead)
             old = self.table.rows[row]
-            new = free(old, dead)
+            new = self._freed(old, dead)
             if new is None:
                 new = self._another(row)
             if new is None:
@@ -63,7 +65,23 @@ class Provenances(Generic[Annotation]):
                 gone.append(row)
             elif new is not old:
                 self.table.put(row, new)
+        self._named.forget(dead)
         return gone
+
+    def _freed(self, one: Annotation, dead: Set[int]) -> Annotation | None:
+        left = self.algebra.without(one, dead)
+        if left is None:
+            self._named.drop(one)
+        return left
+
+    def _free_aside(self, row: Row, dead: Set[int]) -> None:
+        aside = self._aside.get(row)
+        if aside is not None:
+            left = [new for one in aside if (new := self._freed(one, dead)) is not None]
+            if left:
+                self._aside[row] = left
+            else:
+                del self._aside[row]
 
     def kept(self, row: Row) -> list[Annotation]:
         """What is stored of a row: the annotation that the joins see, and those laid aside."""

@@ -75,6 +75,9 @@ class Graph:
         edges = {at for root in roots for at in self._from_fact.get(root, ())}
         return [row for row, one in annotations if one.root in roots or not edges.isdisjoint(one.edges)]
 
+    def facts(self, one: Derivations) -> Sequence[int] | None:
+        return None
+
     def size(self, one: Derivations) -> int:
         return len(one.edges)
 
