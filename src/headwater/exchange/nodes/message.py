@@ -81,6 +81,26 @@ def put_steps(out: bytearray, numbers: Iterable[int]) -> None:
         before = number
 
 
+def put_packed(out: bytearray, numbers: Sequence[int]) -> None:
+    """Numbers from 0 on in strictly ascending order, bit by bit: the steps between them in Rice's code.
+
+    A step is told by how often 2**rest goes into it, that many ones and a zero, and by the `rest` bits that are left.
+    """
+    if len(numbers) < 2:
+        put_steps(out, numbers)
+        return
+    rest = min(31, (7 * (numbers[-1] - len(numbers) + 1) // (10 * len(numbers))).bit_length())
+    bits, held, before = 5, rest, -1
+    for number in numbers:
+        step = number - before - 1
+        before = number
+        times = step >> rest
+        held = (held << times + 1 | (2 << times) - 2) << rest | step & (1 << rest) - 1
+        bits += times + 1 + rest
+    padding = -bits % 8
+    out += (held << padding).to_bytes((bits + padding) // 8, "big")
+
+
 def put_rows(out: bytearray, rows: Sequence[Row]) -> None:
     put_number(out, len(rows))
     if not rows:
@@ -170,6 +190,33 @@ class Reader:
         found, number = [], 0
         for _ in range(count):
             number += self.number()
+            found.append(number)
+        return found
+
+    def packed(self, count: int) -> list[int]:
+        if count < 2:
+            return self.steps(count)
+        held, bits = 0, 0
+
+        def more() -> None:
+            nonlocal held, bits
+            held, bits = held << 8 | self.byte(), bits + 8
+
+        def take(wanted: int) -> int:
+            nonlocal held, bits
+            while bits < wanted:
+                more()
+            bits -= wanted
+            found = held >> bits
+            held &= (1 << bits) - 1
+            return found
+
+        rest, number, found = take(5), -1, list[int]()
+        for _ in range(count):
+            times = 0
+            while take(1):
+                times += 1
+            number += (times << rest) + take(rest) + 1
             found.append(number)
         return found
 
