@@ -23,12 +23,13 @@ from headwater.provenance.absorbed import Absorbed, Translated, without_lease
 from headwater.provenance.absorption import Function
 from headwater.provenance.cone import Cone, Node, only_adds
 from headwater.provenance.demand import Demand
+from headwater.provenance.held import values_of
 from headwater.provenance.questions import Bounds, Impact, RowProvenance, ranked
 from headwater.provenance.reader import Reader
 from headwater.provenance.room import Room
 from headwater.provenance.search import Search
 from headwater.provenance.variables import MOST_VARIABLES, Fact, Order
-from headwater.provenance.worlds import Worlds, needed_tables, values_of
+from headwater.provenance.worlds import Worlds
 
 
 class Questions:
@@ -88,7 +89,7 @@ def _on_demand(
     shard: Shard, plan: Plan, table: str, codes: Codes, nodes: int, order: Order, check: Callable[[], None]
 ) -> RowProvenance:
     """The provenance of one row of an engine; `BudgetSpent` where it needs more room."""
-    if plan is not shard.plan or not only_adds(plan, needed_tables(plan, table)):
+    if plan is not shard.plan or not only_adds(plan, table):
         demand = Demand(plan, table)
         here = next(one for one in plan.tables if one.name == table)
         asked = without_lease(here, shard.stores[table].table, codes)
@@ -119,7 +120,7 @@ def _bounds(
     certain, for the upper. The facts that stay uncertain are those of the stored proof first, or those closest to
     the row, as many as the room allows.
     """
-    if not only_adds(shard.plan, needed_tables(shard.plan, table)):
+    if not only_adds(shard.plan, table):
         return Bounds(0.0, 1.0)
     row = int(shard.stores[table].find(codes)[0])
     if row < 0 or shard.stores[table].stamp[row] <= GONE:

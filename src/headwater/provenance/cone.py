@@ -15,6 +15,7 @@ import numpy as np
 from headwater.engine.shard import Shard
 from headwater.engine.states import BASE
 from headwater.plan.model import Plan
+from headwater.program.graph import reachable
 from headwater.provenance import absorption
 from headwater.provenance.absorption import Function
 from headwater.provenance.room import Room
@@ -23,11 +24,20 @@ from headwater.provenance.ways import Ways
 Node: TypeAlias = tuple[str, int]  # a table and a row of it
 
 
-def only_adds(plan: Plan, tables: set[str]) -> bool:
-    """Whether more facts never take a row of these tables away."""
-    picks = any(table.picks for table in plan.tables if table.name in tables)
-    negated = any(rule.negated for rule in plan.rules if rule.table in tables)
-    return not picks and not negated and not any(one.table in tables for one in plan.aggregations)
+def only_adds(plan: Plan, table: str) -> bool:
+    """Whether more facts never take a row of this table away."""
+    below = _below(plan, table)
+    picks = any(one.picks for one in plan.tables if one.name in below)
+    negated = any(rule.negated for rule in plan.rules if rule.table in below)
+    return not picks and not negated and not any(one.table in below for one in plan.aggregations)
+
+
+def _below(plan: Plan, table: str) -> set[str]:
+    """A table and all that its rows rest on."""
+    reads: dict[str, set[str]] = {}
+    for rule in plan.rules:
+        reads.setdefault(rule.table, set()).update(rule.atoms, rule.negated)
+    return reachable(table, reads)
 
 
 class Cone:
