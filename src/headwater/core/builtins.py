@@ -168,6 +168,7 @@ def _best(name: str, choose: Callable[..., Any], doc: str) -> Function:
         typing=_wider,
         output_first=True,
         grows=False,
+        alike=0,
     )
 
 
@@ -213,6 +214,7 @@ _ALL = (
         typing=_alike,
         sees_nulls=True,
         nullable=all,
+        alike=0,
     ),
     Function("concatPath", (None, None), _LIST, concat_path, doc="join a link and a path, in either order"),
     _still("inPath", (_LIST, None), _BOOL, lambda path, node: node in path, "the path passes the node"),

@@ -30,6 +30,7 @@ class Function:
     `grows` tells whether calling it again and again can make ever new values.
     A null argument gives null without a call, unless the function `sees_nulls`: then a None it returns is null, too.
     `nullable` tells from which arguments may be null whether the result may be.
+    The arguments from place `alike` on go together, as the sides of a comparison do: int and string do not.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Function:
     grows: bool = True
     sees_nulls: bool = False
     nullable: Callable[[tuple[bool, ...]], bool] = any
+    alike: int | None = None
 
     def accepts(self, count: int) -> bool:
         """Whether it can be called with `count` arguments."""

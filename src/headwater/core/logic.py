@@ -43,7 +43,7 @@ def _never(_: tuple[bool, ...]) -> bool:
 
 
 def _compared(name: str, compare: Callable[[Any, Any], bool], doc: str) -> Function:
-    return Function(name, (None, None), _BOOL, compare, doc=doc, grows=False)
+    return Function(name, (None, None), _BOOL, compare, doc=doc, grows=False, alike=0)
 
 
 def _chosen(test: bool | None, yes: Any, no: Any) -> Any:
@@ -66,6 +66,7 @@ LOGIC = (
         grows=False,
         sees_nulls=True,
         nullable=_never,
+        alike=0,
     ),
     Function(
         "all_true",
@@ -98,5 +99,6 @@ LOGIC = (
         grows=False,
         sees_nulls=True,
         nullable=lambda nulls: nulls[1] or nulls[2],
+        alike=1,
     ),
 )

@@ -239,6 +239,7 @@ SQL_FUNCTIONS = (
         grows=False,
         sees_nulls=True,
         nullable=all,
+        alike=0,
     ),
     Function(
         "least",
@@ -251,6 +252,7 @@ SQL_FUNCTIONS = (
         grows=False,
         sees_nulls=True,
         nullable=all,
+        alike=0,
     ),
     partial("like", (_STRING, _STRING, _STRING), _BOOL, _like, "matches a pattern with % and _", also=(2,)),
     partial("ilike", (_STRING, _STRING, _STRING), _BOOL, _ilike, "like, in capitals or not", also=(2,)),

@@ -22,6 +22,7 @@ from headwater.core.errors import CheckProblem
 from headwater.core.functions import FUNCTIONS, Registry
 from headwater.core.types import Type
 from headwater.language.tree import Aggregate, Assign, Atom, Rule, Term, Variable
+from headwater.program.calls import settled_rule
 from headwater.program.literals import coerce_query, coerce_rule
 from headwater.program.model import Column, Program, Relation
 from headwater.program.nullability import Nullability, nullability
@@ -57,7 +58,8 @@ def with_types(program: Program, types: Types) -> Program:
         program,
         relations=tuple(_with_columns(relation, types) for relation in program.relations),
         rules=tuple(
-            coerce_rule(rule, types.columns, of) for rule, of in zip(program.rules, types.variables, strict=True)
+            settled_rule(coerce_rule(rule, types.columns, of), of)
+            for rule, of in zip(program.rules, types.variables, strict=True)
         ),
         queries=tuple(coerce_query(query, types.columns) for query in program.queries),
     )
@@ -87,7 +89,7 @@ def inferred(
     problems += head_problems(program, types.columns, variables, declared, registry)
     for query in program.queries:
         problems += query_problems(query, types.columns)
-    return types, problems
+    return types, list(dict.fromkeys(problems))  # one place may clash in several rules
 
 
 def _columns(

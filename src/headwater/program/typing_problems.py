@@ -182,6 +182,24 @@ def _call(call: Call, types: Variables, registry: Registry) -> Iterator[Diagnost
                 f"argument {place + 1} of `{call.function}` is {given.value}, but it takes {_kind(wanted)}",
                 arg.span or call.span,
             )
+    if function.alike is not None:
+        yield from _unlike(call, call.args[function.alike :], types, registry)
+
+
+def _unlike(call: Call, args: Sequence[Term], types: Variables, registry: Registry) -> Iterator[Diagnostic]:
+    """Arguments that go together, and are of kinds that do not."""
+    kinds = [term_type(arg, types, registry) for arg in args]
+    if Type.TIMESTAMP in kinds:
+        texts = [isinstance(arg, Constant) and arg.type is Type.STRING for arg in args]
+        kinds = [
+            coerced(arg, Type.TIMESTAMP).type if text and isinstance(arg, Constant) else kind
+            for arg, kind, text in zip(args, kinds, texts, strict=True)
+        ]
+    known = [kind for kind in kinds if kind is not None]
+    other = next((kind for kind in known if not comparable(known[0], kind)), None)
+    if other is not None:
+        message = f"{known[0].value} and {other.value} cannot stand for each other"
+        yield Diagnostic("HW404", message, call.span, hint="convert one of them: `to_string(X)`, or CAST in SQL")
 
 
 def _comparison(

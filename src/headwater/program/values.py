@@ -13,6 +13,8 @@ from headwater.core.functions import Function, Registry, lookup
 from headwater.core.source import Span
 from headwater.core.types import Type
 from headwater.language.tree import Binary, Call, Constant, Duration, ListTerm, Term, Variable, Wildcard
+from headwater.program.calls import settled
+from headwater.program.typing import adds_up, arithmetic_type
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -30,37 +32,54 @@ class NoValueError(Exception):
 def fold(term: Term, registry: Registry) -> Constant | ListTerm | None:
     """The literal that a term without variables stands for, or None if it has no value."""
     try:
-        return literal(evaluate(term, registry), term.span)
+        return worked_out(settled(term, {}, registry), registry)
     except (NoValueError, TypeError, ValueError, ArithmeticError, AttributeError):
         return None
 
 
-def evaluate(term: Term, registry: Registry) -> Any:
-    """The Python value of a term; lists are tuples, null is None.
+def worked_out(term: Term, registry: Registry) -> Constant | ListTerm:
+    """The literal that a term without variables stands for, of the term's type.
 
     Raises NoValueError, or whatever a function raises on bad types.
     """
+    value, kind = _typed(term, registry)
+    if value is None or (kind is Type.TIMESTAMP and isinstance(value, int)):
+        return Constant(value, kind, span=term.span)
+    if kind is Type.FLOAT and isinstance(value, int):
+        return Constant(float(value), kind, span=term.span)
+    return _literal(value, term.span)
+
+
+def _typed(term: Term, registry: Registry) -> tuple[Any, Type | None]:
+    """The Python value of a term, and its type; lists are tuples, null is None, a moment is its microseconds."""
     match term:
         case Constant(value):
-            return value
+            return value, term.type
         case ListTerm(items, tail):
-            rest = () if tail is None else evaluate(tail, registry)
-            values = [evaluate(item, registry) for item in items]
-            return None if rest is None or None in values else (*values, *rest)
+            rest = () if tail is None else _typed(tail, registry)[0]
+            values = [_typed(item, registry)[0] for item in items]
+            return (None if rest is None or None in values else (*values, *rest)), Type.LIST
         case Binary(op, left, right):
-            return _arithmetic(op, evaluate(left, registry), evaluate(right, registry))
+            (one, first), (other, second) = _typed(left, registry), _typed(right, registry)
+            if not adds_up(op, first, second):
+                raise TypeError(op)
+            kind = arithmetic_type(op, first, second)
+            return _arithmetic(op, one, other, kind), kind
         case Call(name, args):
             function = lookup(registry, name)
             if function is None:
                 raise NoValueError(name)
-            return _call(function, tuple(evaluate(arg, registry) for arg in args))
+            given = [_typed(arg, registry) for arg in args]
+            result = _call(function, tuple(value for value, _ in given))
+            kind = function.result_type(tuple(kind for _, kind in given))
+            return result, Type.DURATION if isinstance(result, Duration) else kind
         case Variable() | Wildcard():
             raise NoValueError("_")
         case _:
             assert_never(term)
 
 
-def literal(value: Any, span: Span | None = None) -> Constant | ListTerm:
+def _literal(value: Any, span: Span | None = None) -> Constant | ListTerm:
     """A Python value as a term."""
     match value:
         case None:
@@ -76,25 +95,21 @@ def literal(value: Any, span: Span | None = None) -> Constant | ListTerm:
         case Duration():
             return Constant(value, Type.DURATION, span=span)
         case tuple():
-            return ListTerm(tuple(literal(item, span) for item in value), span=span)
+            return ListTerm(tuple(_literal(item, span) for item in value), span=span)
         case _:
             raise NoValueError(value)
 
 
-def _arithmetic(op: str, left: Any, right: Any) -> Any:
+def _arithmetic(op: str, left: Any, right: Any, kind: Type | None) -> Any:
     if left is None or right is None:
         return None
-    spans = isinstance(left, Duration), isinstance(right, Duration)
     left, right = (each.microseconds if isinstance(each, Duration) else each for each in (left, right))
     if isinstance(left, bool | str | tuple) or isinstance(right, bool | str | tuple):
         raise TypeError(op)
     if op in "/%" and right == 0:
         raise NoValueError(op)
     result = _ARITHMETIC[op](left, right)
-    is_span = (
-        (spans == (True, True) and op in "+-%") or (spans == (True, False) and op in "*/") or spans == (False, True)
-    )
-    return Duration(round(result)) if is_span else result
+    return Duration(round(result)) if kind is Type.DURATION else result
 
 
 def _call(function: Function, values: tuple[Any, ...]) -> Any:

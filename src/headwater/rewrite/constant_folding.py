@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from headwater.core.functions import FUNCTIONS, lookup
+from headwater.core.functions import FUNCTIONS
 from headwater.core.types import Type
 from headwater.language.tree import (
     Aggregate,
@@ -42,7 +42,7 @@ from headwater.language.tree import (
 )
 from headwater.program.model import Program, Relation
 from headwater.program.terms import body_atoms, names
-from headwater.program.values import NoValueError, evaluate, literal
+from headwater.program.values import NoValueError, worked_out
 from headwater.rewrite.substitution import substitute_goal, substitute_head
 
 Relations = Mapping[str, Relation]
@@ -133,32 +133,19 @@ def _term(term: Term) -> Term:
 
 
 def _value(term: Binary | Call) -> Term:
-    if _is_moment(term):
-        return term  # its value is a number, and no literal tells that it is a time
     try:
-        value = evaluate(term, FUNCTIONS)
+        found = worked_out(term, FUNCTIONS)
     except NoValueError:
         raise _Impossible from None
     except (TypeError, ValueError, ArithmeticError, AttributeError):
         return term
-    if value is None or (isinstance(value, int) and not -(2**63) <= value < 2**63):
-        return term  # a null keeps the type that its term has
-    return literal(value, term.span)
-
-
-def _is_moment(term: Term) -> bool:
-    """Whether a term without variables may be a timestamp."""
-    match term:
-        case Constant(type=kind):
-            return kind is Type.TIMESTAMP
-        case Call(name, args):
-            function = lookup(FUNCTIONS, name)
-            kind = None if function is None else function.result
-            return kind is Type.TIMESTAMP or (kind is None and any(map(_is_moment, args)))
-        case Binary(left=left, right=right):
-            return _is_moment(left) or _is_moment(right)
+    match found:
+        case Constant(value=None):
+            return term  # a null keeps the type that its term has
+        case Constant(value=int(value)) if not -(2**63) <= value < 2**63:
+            return term
         case _:
-            return False
+            return found
 
 
 def _compared(op: str, left: Term, right: Term) -> bool | None:

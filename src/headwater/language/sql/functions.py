@@ -48,7 +48,7 @@ def _some(name: str) -> Build:
         from headwater.language.sql.types import widest
         from headwater.language.sql.values import Value
 
-        kinds = {value.type for value in values}
+        kinds = {value.type for value in values if not value.is_null}
         term = Call(name, tuple(value.term for value in values), span=span)
         return Value(term, widest(kinds), all(value.nullable for value in values))
 

@@ -7,7 +7,7 @@ of the kept side that match nothing, with nulls for the other side. Where the ON
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -106,7 +106,7 @@ class Joins:
                 node,
                 hint="name every column once, or none",
             )
-        columns = [Column(name, old.type, old.nullable) for name, old in zip(names, table.columns, strict=True)]
+        columns = [replace(old, name=name) for name, old in zip(names, table.columns, strict=True)]
         return Table(table.relation, columns, table.hidden, table.key, base=table.base)
 
     def _refuse_parts(self, node: exp.Expr, known: frozenset[str]) -> None:

@@ -156,9 +156,9 @@ class Queries:
         columns = [
             Column(
                 f"col{at + 1}",
-                widest([one.type for one in column if not _is_null(one)]),
+                widest(one.type for one in column if not one.is_null),
                 any(one.nullable for one in column),
-                all(one.date for one in column if not _is_null(one)),
+                all(one.date for one in column),
             )
             for at, column in enumerate(kinds)
         ]
@@ -392,17 +392,12 @@ def _is_plain(node: exp.Subquery) -> bool:
 
 
 def _widened(tables: list[Table]) -> list[Column]:
-    first = tables[0]
     return [
         replace(
-            column,
-            type=widest(table.columns[at].type for table in tables),
-            nullable=any(table.columns[at].nullable for table in tables),
-            date=all(table.columns[at].date for table in tables),
+            column[0],
+            type=widest(one.type for one in column if not one.is_null),
+            nullable=any(one.nullable for one in column),
+            date=all(one.date for one in column),
         )
-        for at, column in enumerate(first.columns)
+        for column in zip(*(table.columns for table in tables), strict=True)
     ]
-
-
-def _is_null(value: Value) -> bool:
-    return isinstance(value.term, Constant) and value.term.value is None

@@ -25,7 +25,12 @@ class Column:
     name: str
     type: Type | None = None
     nullable: bool = False
-    date: bool = False  # a timestamp that is a date: the moment at which its day begins
+    date: bool = False  # timestamps that are dates (the moment at which a day begins), or nothing but nulls
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it holds bare nulls only, which go with every type."""
+        return self.type is None and self.date
 
 
 @dataclass(slots=True)

@@ -9,13 +9,14 @@ from sqlglot import exp
 
 from headwater.core.source import Span
 from headwater.core.types import Type
-from headwater.language.tree import Call, Constant, Term
+from headwater.language.tree import Binary, Call, Constant, Term
 
 if TYPE_CHECKING:
     from headwater.language.sql.values import Value, Values
 
 DATES = frozenset({"date_add", "add_months", "last_day", "trunc_date"})  # functions whose moments are dates
 _DAY = 86_400_000_000
+_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _CODES = frozenset("YmdHMSyfjbBaAIp")
 
 
@@ -30,6 +31,38 @@ def as_date(value: Value, span: Span | None) -> Value:
         return Value(Constant(midnight, Type.TIMESTAMP, span=span), Type.TIMESTAMP, False, True)
     day = Constant("day", Type.STRING)
     return Value(Call("trunc_date", (day, _moment(value, span)), span=span), Type.TIMESTAMP, True, True)
+
+
+def months(node: exp.Expr) -> int | None:
+    """How many months an interval has that is told in months, quarters or years: no fixed span of time."""
+    unit, number = node.args.get("unit"), node.this
+    if not isinstance(node, exp.Interval) or unit is None or not isinstance(number, exp.Literal):
+        return None
+    size = _MONTHS.get(str(unit.name).upper().rstrip("S"))
+    amount = re.fullmatch(r"\s*([+-]?[0-9]{1,6})\s*", str(number.this))
+    return None if size is None or amount is None else size * int(amount[1])
+
+
+def shifted(values: Values, node: exp.Binary, span: Span | None) -> Value | None:
+    """A time so many months, or a date so many days, later or earlier; None if the sum is none of these."""
+    from headwater.language.sql.values import Value
+
+    sign = {exp.Add: 1, exp.Sub: -1}.get(type(node))
+    if sign is None:
+        return None
+    sides = [(node.this, node.expression)] + ([(node.expression, node.this)] if sign == 1 else [])
+    for base, shift in sides:
+        count = months(shift)
+        if count is not None:
+            given = values.value(base)
+            later = Constant("MONTH", Type.STRING), Constant(count * sign, Type.INT), _moment(given, span)
+            return Value(Call("time_later", later, span=span), Type.TIMESTAMP, True, given.date)
+    given, days = values.value(node.this), values.value(node.expression)
+    if not given.date or given.is_null or days.type is not Type.INT:
+        return None
+    number = days.term if sign == 1 else Binary("-", Constant(0, Type.INT), days.term, span=span)
+    call = Call("date_add", (given.term, number), span=span)
+    return Value(call, Type.TIMESTAMP, given.nullable or days.nullable, True)
 
 
 def converted(values: Values, node: exp.Expr, span: Span | None) -> Value:

@@ -59,8 +59,15 @@ class Value:
     term: Term
     type: Type | None = None
     nullable: bool = True
-    date: bool = False  # a timestamp that is a date: the moment at which its day begins
+    date: bool = False  # a timestamp that is a date (the moment at which its day begins), or nothing but null
 
+    @property
+    def is_null(self) -> bool:
+        """Whether it is a bare null, which goes with every type."""
+        return self.type is None and self.date
+
+
+NULL = Value(Constant(None, None), None, True, True)
 
 Subqueries: TypeAlias = Callable[[exp.Expr, Body], Value]
 
@@ -96,15 +103,11 @@ class Values:
             case exp.Boolean():
                 return Value(Constant(bool(node.this), Type.BOOL, span=span), Type.BOOL, False)
             case exp.Null():
-                return Value(Constant(None, None, span=span), None, True)
+                return replace(NULL, term=Constant(None, None, span=span))
             case exp.Neg():
                 return self._negative(node, span)
             case exp.Add() | exp.Sub() | exp.Mul():
-                left, right = self.value(node.this), self.value(node.expression)
-                kind = _arithmetic(left.type, right.type)
-                term = Binary(_ARITHMETIC[type(node)], left.term, right.term, span=span)
-                date = kind is Type.TIMESTAMP and any(one.date for one in (left, right)) and _has_whole_days(node)
-                return Value(term, kind, left.nullable or right.nullable, date)
+                return times.shifted(self, node, span) or self._arithmetic(node, span)
             case exp.Div():
                 return self._divided(node, span)
             case exp.DPipe() | exp.BitwiseOr():
@@ -255,6 +258,13 @@ class Values:
             return Value(Constant(-inner.term.value, inner.term.type, span=span), inner.type, False)
         return Value(Binary("-", Constant(0, Type.INT), inner.term, span=span), inner.type, inner.nullable)
 
+    def _arithmetic(self, node: exp.Binary, span: Span | None) -> Value:
+        left, right = self.value(node.this), self.value(node.expression)
+        kind = _arithmetic(left.type, right.type)
+        term = Binary(_ARITHMETIC[type(node)], left.term, right.term, span=span)
+        date = kind is Type.TIMESTAMP and any(one.date for one in (left, right)) and _has_whole_days(node)
+        return Value(term, kind, left.nullable or right.nullable, date)
+
     def _divided(self, node: exp.Expr, span: Span | None) -> Value:
         left, right = self.value(node.this), self.value(node.expression)
         if isinstance(right.term, Constant) and right.term.value:
@@ -267,7 +277,7 @@ class Values:
         values = [self.value(part) for part in parts]
         if isinstance(node, exp.BitwiseOr) and not any(value.type is Type.STRING for value in values):
             self._refuse(node, "`|` on bits is not translated", "write || to join texts")
-        joined = [value if value.type in (None, Type.LIST) else as_text(value) for value in values]
+        joined = _texts(values)
         return Value(
             Call("concat", tuple(value.term for value in joined), span=span),
             Type.LIST if any(value.type is Type.LIST for value in values) else Type.STRING,
@@ -286,6 +296,10 @@ class Values:
         return Value(call, Type.BOOL, found.nullable)
 
     def _interval(self, node: exp.Interval, span: Span | None) -> Value:
+        if times.months(node) is not None:
+            self._refuse(
+                node.parent or node, "a month has no length of its own", "add it to a time: at + INTERVAL 1 MONTH"
+            )
         number, unit = node.this, node.args.get("unit")
         amount = number.this if isinstance(number, exp.Literal) else None
         found = duration(str(amount), str(unit.name).lower()) if amount is not None and unit is not None else None
@@ -296,6 +310,10 @@ class Values:
     def _cast(self, node: exp.Expr, span: Span | None) -> Value:
         inner = self.value(node.this)
         name = str(node.args["to"].this.value if node.args["to"].this else "")
+        if inner.is_null:
+            kind = Type.TIMESTAMP if name == "DATE" else type_named(name, node.args["to"].expressions)
+            if kind is not None:
+                return Value(Constant(None, kind, span=span), kind, True, name == "DATE")
         if name == "DATE":
             written = isinstance(node.this, exp.Literal) and node.this.is_string
             return times.as_date(self._moment(node, span) if written else inner, span)
@@ -309,8 +327,6 @@ class Values:
             return as_text(inner)
         if isinstance(node.this, exp.Literal) and kind is Type.TIMESTAMP and node.this.is_string:
             return self._moment(node, span)
-        if isinstance(inner.term, Constant) and inner.term.value is None:
-            return Value(inner.term, kind, True)
         called = _CASTS_OF_TIMES.get(kind) if inner.type is Type.TIMESTAMP else _CASTS.get(kind)
         if called is None:
             self._refuse(node, f"there is no cast to {kind.value}", "cast to INT, DOUBLE, STRING, BOOLEAN or TIMESTAMP")
@@ -355,12 +371,12 @@ class Values:
         return Value(Call("item_from_0", (items.term, place.term), span=span), None, True)
 
     def _or_null(self, node: exp.Expr | None) -> Value:
-        return Value(Constant(None, None), None, True) if node is None else self.value(node)
+        return NULL if node is None else self.value(node)
 
     def _choose(self, test: exp.Expr, yes: Value, no: Value, span: Span | None) -> Value:
-        kinds = [each.type for each in (yes, no) if not _is_null(each.term)]
+        kinds = [each.type for each in (yes, no) if not each.is_null]
         call = Call("if", (self.truth(test).term, yes.term, no.term), span=span)
-        date = all(each.date for each in (yes, no) if not _is_null(each.term)) and bool(kinds)
+        date = yes.date and no.date
         return Value(call, widest(kinds), yes.nullable or no.nullable, date)
 
     # Functions
@@ -382,10 +398,10 @@ class Values:
             found = node.args.get(key)
             values += [self.value(each) for each in (found if isinstance(found, list) else [found] if found else [])]
         if isinstance(node, exp.Concat | exp.ConcatWs):
-            values = [value if value.type in (None, Type.LIST) else as_text(value) for value in values]
+            values = _texts(values)
         found = known.build(values, span)
         if isinstance(node, exp.Coalesce | exp.Greatest | exp.Least):
-            found = replace(found, date=all(value.date for value in values if not _is_null(value.term)))
+            found = replace(found, date=all(value.date for value in values))
         if node.args.get("negate"):
             return Value(Call("negated", (found.term,), span=span), Type.BOOL, found.nullable)
         return found
@@ -428,6 +444,13 @@ def as_text(value: Value) -> Value:
     return Value(Call(called, (value.term,)), Type.STRING, value.nullable)
 
 
+def _texts(values: list[Value]) -> list[Value]:
+    """What is joined, as texts; what may be a list stays as it is, unless a text takes part."""
+    kinds = {value.type for value in values}
+    lists = {Type.LIST} if Type.STRING in kinds else {Type.LIST, None}
+    return [value if value.type in lists else as_text(value) for value in values]
+
+
 def _has_whole_days(node: exp.Expr) -> bool:
     """Whether the intervals in a sum are days, so that a date stays one."""
     units = [
@@ -460,10 +483,6 @@ def is_condition(node: exp.Expr) -> bool:
 
 def _bool(call: Call, nullable: bool) -> Value:
     return Value(call, Type.BOOL, nullable)
-
-
-def _is_null(term: Term) -> bool:
-    return isinstance(term, Constant) and term.value is None
 
 
 def _comparable(left: Type | None, right: Type | None) -> bool:

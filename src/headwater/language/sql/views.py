@@ -21,7 +21,7 @@ from headwater.language.sql.tables import Column, Table
 from headwater.language.sql.text import Refused
 from headwater.language.sql.types import widest
 from headwater.language.sql.values import Value
-from headwater.language.tree import Aggregate, Constant, Term
+from headwater.language.tree import Aggregate, Term
 
 _KEPT = frozenset({"min", "max", "mmin", "mmax", "sum", "count", "mcount", "msum", "avg"})
 
@@ -241,7 +241,7 @@ class _Recursion:
                 column.name,
                 _settled(column.type, [values[place] for values in found]),
                 column.nullable or any(values[place].nullable for values in found),
-                all(values[place].date for values in found if not _is_null(values[place])),
+                all(values[place].date for values in found),
             )
             for place, column in enumerate(table.columns)
         ]
@@ -323,10 +323,6 @@ class _Recursion:
 def _headings(view: View) -> list[Column]:
     """The columns that a view's head names, and nothing known of them."""
     return [Column(column.name) for column in view.columns or ()]
-
-
-def _is_null(value: Value) -> bool:
-    return isinstance(value.term, Constant) and value.term.value is None
 
 
 def _settled(before: Type | None, values: list[Value]) -> Type | None:
