@@ -8,7 +8,8 @@ import pytest
 
 import headwater as hw
 from headwater.provenance.absorbed import without_lease
-from headwater.provenance.demand import Demand, clear_columns
+from headwater.provenance.clear import clear_columns
+from headwater.provenance.demand import Demand, Question
 from headwater.provenance.room import Room
 from headwater.provenance.search import Search
 
@@ -126,3 +127,19 @@ def test_a_long_chain_of_views_can_be_asked() -> None:
     db.apply(insert={"start": [(1,), (2,)], "off": [(2, 7)]})
     assert db.critical("v400", (1,)).facts == [("start", (1,))]
     assert db.probability("v400", (2,), 0.5) == 0.25
+
+
+def test_a_table_that_is_asked_in_too_many_ways_is_asked_for_whole() -> None:
+    columns = [f"C{at}" for at in range(6)]
+    rules = [f"p({', '.join(columns)}) :- b({', '.join(columns)}), !off(C0)."]
+    for at in range(6):
+        one = [*columns[1:], columns[0]]
+        other = ["_" if name == columns[at] else name for name in columns]
+        rules.append(f"p({', '.join(one)}) :- p({', '.join(other)}), k(C{at}).")
+    text = f"relation off(n: int). relation k(n: int). relation b({', '.join(f'c{at}: int' for at in range(6))})."
+    db = hw.Database(hw.compile(text + "\n".join(rules)))
+    db.apply(insert={"b": [(1, 1, 1, 1, 1, 1)], "k": [(1,)], "off": [(2,)]})
+    asked = Demand(db._shard.plan, "p").questions["p"]
+    assert Question("p", ()) in asked
+    assert len(asked) == 17
+    assert db.critical("p", (1,) * 6).facts == [("b", (1,) * 6)]

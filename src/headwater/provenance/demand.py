@@ -1,22 +1,22 @@
 """What one row depends on, by the rules alone: the questions that it leads to, as rules that find them.
 
 A table is *asked* by some of its columns: certain values are wanted there, and all rows that have them. One question
-leads to others, goal by goal through each rule: each goal of a body is asked by what
-those before it have bound; so are negated goals, and the bindings of an aggregate by the columns of its group. These
-are magic sets (with the supplementary tables that let every goal be met by its key), asked in all worlds at once.
+leads to others through each rule: every goal of a body is asked by what those before it have bound; so are negated
+goals, and the bindings of an aggregate by the columns of its group. These are magic sets (with the supplementary tables
+that let every goal be met by its key), asked in all worlds at once.
 
-Which rows there are differs from world to world, so only *clear* columns can be asked by: those whose values do not
-depend on the world. The result of an aggregate is not clear, nor what is computed around a recursion, nor, where the
-best rows are kept, anything outside their groups. Goals that speak of other values are left out, which can only make
-questions wider. They cannot be much narrower: what is best, or absent, is decided by all rows of the group, or by all
-that meet the negated goal. A goal that has no bound and clear column is asked for whole.
+Which rows there are differs from world to world, so only clear columns (clear.py) can be asked by. Goals that speak of
+other values are left out, which can only make questions wider. They cannot be much narrower: what is best, or absent,
+is decided by all rows of the group, or by all that meet the negated goal. A goal that has no bound and clear column is
+asked for whole; so is a table that would be asked by too many different columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from headwater.core.types import Type
 from headwater.language.tree import (
     Assign,
     Atom,
@@ -32,6 +32,9 @@ from headwater.language.tree import (
 )
 from headwater.plan.model import Aggregation, FlatRule, Literal, Plan, Source, Table, Var, literal
 from headwater.program.terms import goal_names, names
+from headwater.provenance.clear import assigned, clear_columns, known_variables
+
+_MOST = 16  # different ways to ask one table
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ class Demand:
             self.tables[question.name] = _narrowed(self._tables[name], question.name, question.columns)
 
     def _ask_below(self, rule: FlatRule, question: Question) -> None:
-        known, clear = _known(rule, self._clear), self._clear[rule.table]
+        known, clear = known_variables(rule, self._clear), self._clear[rule.table]
         head = tuple(rule.head[column] for column in clear)
         guard = Atom(question.name, tuple(_term(rule.head[column]) for column in question.columns))
         goals = self._in_order(rule, guard, known)
@@ -167,7 +170,7 @@ class Demand:
     ) -> None:
         """Ask the table of a goal, given with these columns, by the values that are bound."""
         table, level = self._tables[goal.relation], self._levels[goal.relation]
-        computed = _assigned(rule) if level.recursive and rule.table in level.tables else set()
+        computed = assigned(rule) if level.recursive and rule.table in level.tables else set()
         asked: list[int] = []
         wanted: list[Source] = []
         for column, arg in zip(columns, goal.args, strict=True):
@@ -183,6 +186,9 @@ class Demand:
                 case _:
                     pass
         question = Question(goal.relation, tuple(asked))
+        others = self.questions.get(goal.relation, ())
+        if len(others) >= _MOST and question not in others:
+            question, wanted = Question(goal.relation, ()), []
         self._ask(question)
         self._derive(rule, question.name, tuple(wanted), so_far)
 
@@ -191,7 +197,7 @@ class Demand:
         for one in plan.contributions:
             table, clear = self._tables[one.table], self._clear[one.table]
             types = {f"C{place}": kind for place, kind in enumerate(table.types)}
-            rule = FlatRule(0, plan.rule, plan.table, (), (), (), (), types, frozenset(), (), (), (), None, ())
+            rule = _bare(plan.rule, plan.table, types)
             group = {at: Variable(f"C{place}") for at, place in zip(plan.group, one.group, strict=True)}
             guard = Atom(question.name, tuple(group[at] for at in question.columns))
             goal = Atom(one.table, tuple(Variable(f"C{at}") if at in one.group else Wildcard() for at in clear))
@@ -209,64 +215,6 @@ class Demand:
         met_tables = (self._tables[name] for name in met.atoms if name in self._tables)
         self.bases.update((one.name, one) for one in met_tables if one.base)
         self.wholes.append(met)
-
-
-def clear_columns(plan: Plan) -> dict[str, tuple[int, ...]]:
-    """Of each table the columns whose values do not depend on the world."""
-    tables = {one.name: one for one in plan.tables}
-    clear = {one.name: set(range(len(one.types))) for one in plan.tables}
-    rules = [rule for rule in plan.rules if not tables[rule.table].base]
-    around = {number for level in plan.levels if level.recursive for number in level.rules}
-    for one in plan.tables:
-        if not one.base:
-            clear[one.name].intersection_update(one.identity, *(pick.group for pick in one.picks))
-    for pooled in plan.aggregations:
-        clear[pooled.table].difference_update(pooled.positions)
-    for rule in rules:
-        computed = _assigned(rule) if rule.id in around else set()
-        for at, source in enumerate(rule.head):
-            if isinstance(source, Var):
-                cast = rule.types[source.name] is not tables[rule.table].types[at]
-                if cast or source.name in computed:
-                    clear[rule.table].discard(at)
-    moved = True
-    while moved:
-        before = sum(map(len, clear.values()))
-        for rule in rules:
-            known = _known(rule, clear)
-            for at, source in enumerate(rule.head):
-                if isinstance(source, Var) and source.name not in known:
-                    clear[rule.table].discard(at)
-        for pooled in plan.aggregations:
-            for place, at in enumerate(pooled.group):
-                if any(one.group[place] not in clear[one.table] for one in pooled.contributions):
-                    clear[pooled.table].discard(at)
-        moved = sum(map(len, clear.values())) < before
-    return {name: tuple(sorted(columns)) for name, columns in clear.items()}
-
-
-def _known(rule: FlatRule, clear: Mapping[str, Iterable[int]]) -> set[str]:
-    """The variables of a rule whose values do not depend on the world."""
-    found: set[str] = set()
-    for goal in rule.body:
-        if isinstance(goal, Atom):
-            found.update(_variables(goal.args[at] for at in clear[goal.relation]))
-    moved = True
-    while moved:
-        moved = False
-        for goal in rule.body:
-            if isinstance(goal, Assign) and goal.variable.name not in found and names(goal.term) <= found:
-                found.add(goal.variable.name)
-                moved = True
-    return found
-
-
-def _variables(args: Iterable[Term]) -> Iterator[str]:
-    return (arg.name for arg in args if isinstance(arg, Variable))
-
-
-def _assigned(rule: FlatRule) -> set[str]:
-    return {goal.variable.name for goal in rule.body if isinstance(goal, Assign)}
 
 
 def _needs(goal: Goal) -> set[str]:
@@ -292,6 +240,26 @@ def _term(source: Source) -> Term:
             return Variable(name)
         case Literal(value=value, type=kind):
             return Constant(value, kind)
+
+
+def _bare(origin: int, table: str, types: dict[str, Type]) -> FlatRule:
+    """A rule that is to be given its body."""
+    return FlatRule(
+        id=0,
+        origin=origin,
+        table=table,
+        head=(),
+        body=(),
+        atoms=(),
+        negated=(),
+        types=types,
+        nullable=frozenset(),
+        arrive=(),
+        forbid=(),
+        allow=(),
+        spontaneous=None,
+        pulls=(),
+    )
 
 
 def _flat(rule: FlatRule, number: int, table: str, head: tuple[Source, ...], body: tuple[Goal, ...]) -> FlatRule:
