@@ -9,6 +9,8 @@ and the sum, average, min or max of no value at all is null.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 import numpy.typing as npt
 
@@ -28,6 +30,18 @@ Groups = npt.NDArray[np.intp]
 Key = tuple[int, ...]
 Totals = tuple[int, ...]  # of a group: its bindings, then one exact sum per measure
 _LARGE = 64
+
+
+@dataclass(slots=True)
+class _Moved:
+    """Bindings that came (sign 1) or went (-1), and the keys of their groups."""
+
+    source: Store
+    contribution: Contribution
+    rows: Rows
+    sign: int
+    keys: Codes
+    member: Groups = field(default_factory=lambda: np.zeros(0, dtype=np.intp))  # which group each belongs to
 
 
 class Aggregator:
@@ -74,65 +88,74 @@ class Aggregator:
 
     def settle(self, journal: Journal) -> tuple[Codes, Codes]:
         """The groups that may have changed since the last settling, and the rows they have now, if any."""
+        groups, _ = self.touched(journal)
+        return groups, self.rows(groups)
+
+    def touched(self, journal: Journal) -> tuple[Codes, npt.NDArray[np.int32]]:
+        """The groups that may have changed since this was last asked; and how high the sums lie that bindings which
+        have come rest on, if anybody keeps that."""
         moved = self._moved(journal)
-        keys = [*self._asked, *(keys for keys, _, _ in moved)]
+        keys = [*self._asked, *(one.keys for one in moved)]
+        asked = sum(map(len, self._asked))
         self._asked = []
         if not keys:
-            return _none(len(self.plan.group)), _none(self.head.width)
+            return _none(len(self.plan.group)), np.zeros(0, dtype=np.int32)
         groups, member = distinct_rows(np.concatenate(keys))
-        if not self._adds:
-            return groups, self._anew(groups)
+        heights = np.zeros(groups.shape[0], dtype=np.int32)
+        at = asked
+        for one in moved:
+            one.member = member[at : at + one.keys.shape[0]]
+            at += one.keys.shape[0]
+            if one.sign > 0 and self.head.heights.size:
+                np.maximum.at(heights, one.member, one.source.heights_below(one.rows))
+        if self._totals:
+            self._move(groups, moved)
+        return groups, heights
+
+    def rows(self, groups: Codes) -> Codes:
+        """The rows that these groups have now, if any."""
+        if not self._totals or not groups.shape[0]:
+            return self._anew(groups)
         names = [tuple(key) for key in groups.tolist()]
         held = np.fromiter((name in self._totals for name in names), dtype=np.bool_, count=len(names))
         fresh = self._anew(groups[~held])
         if not held.any():
-            return groups, fresh
-        self._move(groups, names, held, member[sum(map(len, keys[: len(keys) - len(moved)])) :], moved)
-        return groups, np.concatenate(
-            [fresh, self._from_totals(groups[held], [n for n, h in zip(names, held, strict=True) if h])]
-        )
+            return fresh
+        known = [name for name, there in zip(names, held, strict=True) if there]
+        return np.concatenate([fresh, self._from_totals(groups[held], known)])
 
-    def _moved(self, journal: Journal) -> list[tuple[Codes, int, list[Codes]]]:
-        """Bindings that came (+1) or went (-1) since the last settling: their groups, sign, and values."""
-        found: list[tuple[Codes, int, list[Codes]]] = []
+    def _moved(self, journal: Journal) -> list[_Moved]:
+        """Bindings that came or went since the last settling."""
+        found: list[_Moved] = []
         for one, source in self.sources:
             came, went = journal.since(source, self._seen.get(source.name, 0))
             for rows, sign in ((came, 1), (went, -1)):
                 if rows.size:
-                    values = [source.data[rows, column].astype(np.int64) for column in one.values]
-                    found.append((_keys(one, source, rows), sign, values))
+                    found.append(_Moved(source, one, rows, sign, _keys(one, source, rows)))
         for _, source in self.sources:
             self._seen[source.name] = journal.position(source)
         return found
 
-    def _move(
-        self,
-        groups: Codes,
-        names: list[Key],
-        held: npt.NDArray[np.bool_],
-        member: Groups,
-        moved: list[tuple[Codes, int, list[Codes]]],
-    ) -> None:
+    def _move(self, groups: Codes, moved: list[_Moved]) -> None:
         """Move the totals of the groups that are held by the bindings that came and went."""
+        names = [tuple(key) for key in groups.tolist()]
         counts = np.zeros(groups.shape[0], dtype=np.int64)
         sums = [[0] * groups.shape[0] for _ in self.plan.measures]
-        at = 0
-        for keys, sign, values in moved:
-            where = member[at : at + keys.shape[0]]
-            at += keys.shape[0]
-            np.add.at(counts, where, sign)
+        for one in moved:
+            np.add.at(counts, one.member, one.sign)
             for position, measure in enumerate(self.plan.measures):
                 if measure.function != "count":
-                    for group, one in enumerate(_exact_sums(where, values[position], groups.shape[0])):
-                        sums[position][group] += sign * one
-        for group in np.flatnonzero(held).tolist():
-            name = names[group]
-            old = self._totals[name]
-            self._before.setdefault(name, old)
-            self._totals[name] = (
-                old[0] + int(counts[group]),
-                *(o + s[group] for o, s in zip(old[1:], sums, strict=True)),
-            )
+                    values = one.source.data[one.rows, one.contribution.values[position]].astype(np.int64)
+                    for group, total in enumerate(_exact_sums(one.member, values, groups.shape[0])):
+                        sums[position][group] += one.sign * total
+        for group, name in enumerate(names):
+            old = self._totals.get(name)
+            if old is not None:
+                self._before.setdefault(name, old)
+                self._totals[name] = (
+                    old[0] + int(counts[group]),
+                    *(o + s[group] for o, s in zip(old[1:], sums, strict=True)),
+                )
 
     def _from_totals(self, groups: Codes, names: list[Key]) -> Codes:
         rows = self._rows(groups)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from headwater.engine.child_kernels import note_parents, rename_parents
 from headwater.engine.index import Rows
 from headwater.engine.sieve import rows_by
 from headwater.engine.states import GHOST, GONE
@@ -75,8 +76,7 @@ def _named_anywhere(store: Store) -> npt.NDArray[np.bool_]:
     named = np.zeros(store.size, dtype=np.bool_)
     for use in store.uses:
         child = use.child
-        rows = np.flatnonzero((child.rules[: child.size] == use.rule) & (child.stamp[: child.size] != GONE))
-        named[child.proof[rows, use.position]] = True
+        note_parents(child.size, use.position, use.rule, child.rules, child.stamp, child.proof, named)
     return named
 
 
@@ -89,8 +89,7 @@ def squeeze(store: Store) -> None:
     moved[keep] = np.arange(keep.size, dtype=np.int32)
     for use in store.uses:
         child = use.child
-        rows = np.flatnonzero((child.rules[: child.size] == use.rule) & (child.stamp[: child.size] != GONE))
-        child.proof[rows, use.position] = moved[child.proof[rows, use.position]]
+        rename_parents(child.size, use.position, use.rule, child.rules, child.stamp, child.proof, moved)
     store.relist()
     for child in {use.child for use in store.uses}:
         child.relist()

@@ -89,19 +89,27 @@ def not_needless(
 
 
 @njit(inline="always")
-def _find(group, first, data, columns, direct, base, extent):
-    """The cell of a group: where its list begins, or would."""
+def _home(group, first, direct, base, extent):
+    """The cell at which the search for a group begins; if cells are addressed directly, it is its own."""
     if direct:
         cell = np.int64(0)
         for position in range(group.size):
             cell = cell * extent[position] + (group[position] - base[position])
         return cell
-    mask = np.uint64(first.size - 1)
     hashed = np.uint64(0)
     for position in range(group.size):
         hashed = (hashed ^ np.uint64(group[position])) * _MULTIPLIER
         hashed ^= hashed >> _SHIFT
-    slot = hashed & mask
+    return np.int64(hashed & np.uint64(first.size - 1))
+
+
+@njit(inline="always")
+def _find(group, first, data, columns, direct, base, extent):
+    """The cell of a group: where its list begins, or would."""
+    if direct:
+        return _home(group, first, direct, base, extent)
+    mask = np.uint64(first.size - 1)
+    slot = np.uint64(_home(group, first, direct, base, extent))
     while True:
         row = ~first[slot]
         if row < 0:
@@ -515,6 +523,21 @@ def list_frontiers(rows, data, stamp, columns, lease_column, lone, first, follow
                 following[before] = following[row]
             elif (direct and not lone) or following[row] >= 0:
                 first[home] = ~following[row]
+
+
+@njit(cache=True, nogil=True)
+def list_alone(rows, data, columns, first, following, direct, base, extent):
+    """Make lists of one row each, of rows that are all of different groups, where there are none yet."""
+    mask = np.int64(first.size - 1)
+    group = np.empty(columns.size, dtype=np.int64)
+    for row in rows:
+        for position in range(columns.size):
+            group[position] = data[row, columns[position]]
+        cell = _home(group, first, direct, base, extent)
+        while first[cell] != 0:
+            cell = (cell + 1) & mask
+        first[cell] = ~row
+        following[row] = -1
 
 
 @njit(cache=True, nogil=True)

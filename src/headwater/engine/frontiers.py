@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.errors import EvaluationError
-from headwater.engine.frontier_kernels import DONE, FAILED, TOO_WIDE, enter_frontier, list_frontiers
+from headwater.engine.frontier_kernels import DONE, FAILED, TOO_WIDE, enter_frontier, list_alone, list_frontiers
 from headwater.engine.index import FULLEST, Box, Rows, Space, box_of, hash_size
 from headwater.engine.journal import Entry, Journal
 from headwater.engine.states import GONE
@@ -132,7 +132,12 @@ class Frontiers:
         cells = hash_size(alive.size + alive.size // 4 + more) if space is None else space.cells
         self.first = np.zeros(cells, dtype=np.int32)
         self._known = alive.size - store.size
-        self._touched_rows = [alive]
+        self._grow()
+        if self._shape[0] < 0:
+            list_alone(alive, store.data, self.columns, self.first, self.following, *self.box)
+            self._touched_rows = []
+        else:
+            self._touched_rows = [alive]
 
     def _strides(self) -> tuple[Cells, int]:
         """How a group that is addressed directly is found: what its codes are multiplied by, and what is added."""

@@ -33,6 +33,7 @@ from headwater.engine.selection import best_part, is_ranked, is_single, rows_wit
 from headwater.engine.states import BASE, EVER, GHOST, GONE, MARKED
 from headwater.engine.store import Store, Use, mark_descendants
 from headwater.engine.strand import Context, Done, Runner
+from headwater.engine.turns import Turns
 from headwater.engine.values import Codes
 from headwater.plan.model import FlatRule, Level, Plan
 from headwater.program.model import Keeps
@@ -214,6 +215,7 @@ class LevelRun:
         self._marked: list[tuple[Store, Rows]] = []
         self._waiting: Delta = {}  # rows that the rules for outboxes have not seen yet
         self._outgoing: Delta = {name: [] for name in runner.outboxes}
+        self._turns = Turns(runner._aggregators) if runner.level.mode is Mode.STAGED else None
 
     # Steps
 
@@ -467,21 +469,34 @@ class LevelRun:
             self._ghosts.append((store, rows))
 
     def settle(self, tick: int) -> None:
-        """Work out the groups of every aggregate that may have changed; changed rows come alive in round `tick`."""
-        for aggregator in self._level._aggregators:
-            head = aggregator.head
-            groups, rows = aggregator.settle(self._tx.journal)
-            if not groups.shape[0]:
-                continue
-            head.admit_rows(rows)
-            standing = rows_with(head.index(aggregator.plan.group), groups, head)[1]
-            keep = head.find(rows)
-            lost = np.setdiff1d(standing, keep)
-            if lost.size:
-                head.set_state(lost, GHOST, self._tx.journal)
-                self._lost_place(head, lost)
-            proofs = np.empty((rows.shape[0], 0), dtype=np.int32)
-            self._came(head, head.merge(rows, proofs, aggregator.rule, tick, self._tx.journal), aggregator.rule)
+        """Work out the groups of aggregates that may have changed; changed rows come alive in round `tick`.
+
+        Where sums rest on sums, only those that have their turn.
+        """
+        journal = self._tx.journal
+        if self._turns is None:
+            for aggregator in self._level._aggregators:
+                self._replace(aggregator, *aggregator.settle(journal), tick)
+            return
+        for aggregator, groups, height in self._turns.next(journal):
+            rows = aggregator.rows(groups)
+            self._replace(aggregator, groups, rows, tick)
+            aggregator.head.note_height(aggregator.head.find(rows), height)
+
+    def _replace(self, aggregator: Aggregator, groups: Codes, rows: Codes, tick: int) -> None:
+        """Have these groups of an aggregate hold these rows."""
+        if not groups.shape[0]:
+            return
+        head = aggregator.head
+        head.admit_rows(rows)
+        standing = rows_with(head.index(aggregator.plan.group), groups, head)[1]
+        keep = head.find(rows)
+        lost = np.setdiff1d(standing, keep)
+        if lost.size:
+            head.set_state(lost, GHOST, self._tx.journal)
+            self._lost_place(head, lost)
+        proofs = np.empty((rows.shape[0], 0), dtype=np.int32)
+        self._came(head, head.merge(rows, proofs, aggregator.rule, tick, self._tx.journal), aggregator.rule)
 
     def rounds(self, *, settle: bool = True) -> None:
         """Semi-naive rounds until nothing comes any more.
@@ -606,16 +621,16 @@ class LevelRun:
         """Sums inside a recursion: take back what rested on old values, derive on, sum again, until all rests."""
         self.bury(marked)
         while True:
-            self.rounds(settle=False)
-            self.settle(self._tx.next_tick())
             lost = self._fallen()
-            if not lost and not self.delta:
+            if not lost and not self.delta and not self._turns:
                 return
             for store, rows in lost:
                 store.set_state(rows, MARKED, self._tx.journal)
             marked = self.mark(lost)
             self.derive_again(marked, self._tx.tick)
             self.bury(marked)
+            self.rounds(settle=False)
+            self.settle(self._tx.next_tick())
             if self._watch is not None:
                 self._watch.round()
 

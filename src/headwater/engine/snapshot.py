@@ -129,7 +129,7 @@ class Snapshot:
             arrays = [self._arrays.pop((store.name, name)) for name in _ARRAYS]
             if not _fits(store, arrays):
                 raise self._damaged()
-            store.load(*arrays, count=counts["count"])
+            store.load(*arrays, size=arrays[0].shape[0], count=counts["count"])
             store.bounds.widen(np.array(counts["low"], dtype=np.int64), np.array(counts["high"], dtype=np.int64))
             heads = self._arrays.pop((store.name, _HEADS), None)
             if heads is not None:

@@ -67,6 +67,7 @@ class Store:
         self.indexes: dict[tuple[int, ...], Index] = {}
         self.standing: Standing | Frontiers | None = None
         self._notes: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
+        self.heights: Rows = _NO_ROWS  # how many sums lie below each row, if anybody keeps that
         self.clusters: int | None = None  # a column by whose values rows had best lie side by side
         wide = any(kind in _WIDE_TYPES for kind in table.types)
         self._allocate(np.int64 if wide else np.int32, _FLOOR)
@@ -108,6 +109,7 @@ class Store:
         held = sum(int(array[: self.size].nbytes) for array in rows)  # the system gives no memory for room not yet used
         held += 0 if self.standing is None else self.standing.nbytes
         held += 0 if self.expiries is None else self.expiries.nbytes
+        held += int(self.heights[: self.size].nbytes)
         return held + int(self.heads.nbytes) + sum(index.nbytes for index in self.indexes.values())
 
     def alive(self) -> Rows:
@@ -364,24 +366,60 @@ class Store:
             self.relink(entry.rows[entry.stamps == GHOST])
 
     def keep_only(self, keep: Rows) -> None:
-        """Forget all rows but these; every index and list is made anew when it is next asked for."""
-        stamp = self.stamp[keep]
-        count = int(np.count_nonzero(stamp > GONE))
-        self.load(self.data[keep], stamp, self.rules[keep], self.proof[keep], count=count)
-        self.bounds.include(self.data)
+        """Forget all rows but these; every index and list is made anew when it is next asked for.
+
+        There is room for as many again: a table that was that large once will grow.
+        """
+        room = min(self.capacity, 2 * keep.size)
+        data, stamp, rules, proof = (
+            _taken(array, keep, room) for array in (self.data, self.stamp, self.rules, self.proof)
+        )
+        heights = self.heights[keep] if self.heights.size else self.heights
+        self.load(data, stamp, rules, proof, size=keep.size, count=int(np.count_nonzero(stamp[: keep.size] > GONE)))
+        self.bounds.include(data[: keep.size])
+        self.heights = heights
 
     def load(
-        self, data: Matrix, stamp: Rows, rules: npt.NDArray[np.int16], proof: npt.NDArray[np.int32], *, count: int
+        self,
+        data: Matrix,
+        stamp: Rows,
+        rules: npt.NDArray[np.int16],
+        proof: npt.NDArray[np.int32],
+        *,
+        size: int,
+        count: int,
     ) -> None:
-        """Hold exactly these rows, `count` of them alive, in these arrays. `bounds` are left to be set."""
+        """Hold the `size` rows at the front of these arrays, `count` of them alive. `bounds` are left to be set."""
         self._allocate(data.dtype, 0)
         self._forget_rows()
         self.data, self.stamp, self.rules, self.proof = data, stamp, rules, proof
-        self.size = data.shape[0]
+        self.size = size
         self.count = count
         self.buried = count < self.size
-        if self.size < _FLOOR:
+        if self.capacity < _FLOOR:
             self._grow(_FLOOR, self.size)
+
+    # Sums that rest on sums
+
+    def keep_heights(self) -> None:
+        if self.heights.size < self.capacity:
+            known = self.heights
+            self.heights = np.zeros(self.capacity, dtype=np.int32)
+            self.heights[: known.size] = known
+
+    def note_height(self, rows: Rows, height: int) -> None:
+        self.keep_heights()
+        self.heights[rows] = height
+
+    def heights_below(self, rows: Rows) -> Rows:
+        """How many sums lie below what these rows rest on, with the highest of it, as far as that is known."""
+        found = np.zeros(rows.size, dtype=np.int32)
+        for use in self.used:
+            if use.parent.heights.size:
+                own = np.flatnonzero(self.rules[rows] == use.rule)
+                below = use.parent.heights[self.proof[rows[own], use.position]] + 1
+                found[own] = np.maximum(found[own], below)
+        return found
 
     # Children
 
@@ -536,6 +574,13 @@ def _resized(array: npt.NDArray[Any], capacity: int, used: int) -> npt.NDArray[A
     grown = np.empty((capacity, *array.shape[1:]), dtype=array.dtype)
     grown[:used] = array[:used]
     return grown
+
+
+def _taken(array: npt.NDArray[Any], rows: Rows, capacity: int) -> npt.NDArray[Any]:
+    """These rows of an array, in an array with room for more."""
+    found = np.empty((max(capacity, rows.size), *array.shape[1:]), dtype=array.dtype)
+    np.take(array, rows, axis=0, out=found[: rows.size], mode="clip")  # the other modes copy once more
+    return found
 
 
 _NO_ROWS: Rows = np.zeros(0, dtype=np.int32)
