@@ -169,5 +169,6 @@ def test_a_question_without_any_rows_says_how_to_give_them(arguments: list[str],
     assert "no rows for `link`; give them by --input link=FILE" in result.stderr
 
 
-def test_room_beyond_all_bounds_is_room_enough() -> None:
-    assert "link(c, e)" in ask("critical", "reachable(a, e)", "--nodes", "9" * 30).stdout
+@pytest.mark.parametrize("option", ["--nodes", "--sets", "--rows"])
+def test_numbers_beyond_all_bounds_are_large_enough(option: str) -> None:
+    assert "link(c, e)" in ask("critical", "reachable(a, e)", option, "9" * 30).stdout

@@ -73,7 +73,9 @@ def test_without_names_no_option_that_it_does_not_have(provenance: str) -> None:
 @modes
 def test_all_cuts_can_be_had(provenance: str) -> None:
     db = opened(_CLOSURE, provenance, link=[("a", "b"), ("b", "c")])
-    assert len(db.critical("reachable", ("a", "c")).cuts(limit=None)) == 2
+    for limit in (None, 10**30):
+        assert len(db.critical("reachable", ("a", "c")).cuts(limit)) == 2
+        assert len(db.witnesses("reachable", ("a", "c"), limit)) == 1
 
 
 @modes

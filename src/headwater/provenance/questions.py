@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -95,7 +96,7 @@ def ranked(found: Mapping[Fact, Mapping[str, int]]) -> list[Impact]:
 
 
 def first(sets: Iterator[list[Fact]], limit: int | None) -> list[list[Fact]]:
-    return list(sets) if limit is None else list(islice(sets, _positive(limit)))
+    return list(sets) if limit is None else list(islice(sets, min(_positive(limit), sys.maxsize)))
 
 
 def _positive(limit: int) -> int:
