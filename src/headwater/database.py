@@ -137,6 +137,7 @@ class Database:
         self._symbols = Symbols()
         self._known: Known = {}
         self._columns: dict[str, tuple[str, ...]] = {}  # of undeclared relations, as the data calls them
+        self._headers: dict[tuple[str, tuple[str, ...] | None], Header] = {}
         self._keys = {one.name: one.key for one in self._model.relations if one.key is not None}
         self._settled = _all_known(self._model, self._known)
         self._shard = self._new_shard(self._known)
@@ -459,7 +460,11 @@ class Database:
 
     def _header(self, table: Table) -> Header:
         learnt = self._columns.get(table.name)
-        return Header(table.name, learnt or table.names, bool(learnt) or self._model.relation(table.name).named)
+        known = self._headers.get((table.name, learnt))
+        if known is None:
+            named = bool(learnt) or self._model.relation(table.name).named
+            known = self._headers[table.name, learnt] = Header(table.name, learnt or table.names, named)
+        return known
 
     def _ordering(self, relation: str) -> Query | None:
         """The query that asks for a relation's rows in an order, or for some of them only."""
