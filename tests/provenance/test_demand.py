@@ -43,7 +43,7 @@ def looked_at(db: hw.Database, relation: str, row: tuple[Any, ...]) -> dict[str,
     plan, shard = db._endless(db._shard, db._known), db._shard
     table = next(one for one in plan.tables if one.name == relation)
     asked = without_lease(table, shard.stores[relation].table, codes)
-    search = Search(shard, Demand(plan, relation), asked, Room(), lambda: None)
+    search = Search(shard, Demand(plan, relation, shard.stores[relation].table.time), asked, Room(), lambda: None)
     return {name: {tuple(fact) for fact in facts.tolist()} for name, facts in search.facts().items() if len(facts)}
 
 
@@ -143,3 +143,12 @@ def test_a_table_that_is_asked_in_too_many_ways_is_asked_for_whole() -> None:
     assert Question("p", ()) in asked
     assert len(asked) == 17
     assert db.critical("p", (1,) * 6).facts == [("b", (1,) * 6)]
+
+
+def test_base_rows_that_live_by_the_clock_rest_on_themselves() -> None:
+    text = "stream tick(ts: int) ttl 5. stream seen(ts: int, n: int) ttl 5. p(X) :- seen(_, X), tick(_)."
+    db = hw.Database(hw.compile(text))
+    db.apply(insert={"tick": [(1,), (3,)], "seen": [(2, 7), (2, 8)]})
+    assert db.critical("seen", (2, 7)).facts == [("seen", (2, 7))]
+    assert [relation for relation, _ in db.critical("tick", (None,)).facts] == ["tick"]
+    assert {relation for relation, _ in db.critical("p", (7,)).facts} == {"seen", "tick"}

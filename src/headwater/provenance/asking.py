@@ -90,9 +90,10 @@ def _on_demand(
 ) -> RowProvenance:
     """The provenance of one row of an engine; `BudgetSpent` where it needs more room."""
     if plan is not shard.plan or not only_adds(plan, table):
-        demand = Demand(plan, table)
+        engine = shard.stores[table].table
+        demand = Demand(plan, table, engine.time)
         here = next(one for one in plan.tables if one.name == table)
-        asked = without_lease(here, shard.stores[table].table, codes)
+        asked = without_lease(here, engine, codes)
         search = Search(shard, demand, asked, Room(nodes), check)
         worlds = Worlds(plan, shard.symbols, Room(nodes), order, search.wanted())
         worlds.load(search.facts(), search.stated(), check)

@@ -57,7 +57,8 @@ class Demand:
     once all is derived is what the row can depend on.
     """
 
-    def __init__(self, plan: Plan, table: str) -> None:
+    def __init__(self, plan: Plan, table: str, time: int | None = None) -> None:
+        """`time`: the column of the table, if any, by which its rows are not told apart."""
         self._tables = {one.name: one for one in plan.tables}
         self._levels = {name: level for level in plan.levels for name in level.tables}
         self._aggregations = {one.table: one for one in plan.aggregations}
@@ -71,8 +72,7 @@ class Demand:
         self.rules: list[FlatRule] = []
         self.wholes: list[FlatRule] = []
         self._pending: list[Question] = []
-        own = tuple(at for at in self._clear[table] if at != self._tables[table].time)
-        self.goal = Question(table, own)
+        self.goal = Question(table, tuple(at for at in self._clear[table] if at != time))
         self.holds_nulls = plan.holds_nulls
         if self._tables[table].base:
             self.bases[table] = self._tables[table]

@@ -26,7 +26,7 @@ from headwater.plan.model import FlatRule, Join
 from headwater.plan.tables import Draft
 from headwater.provenance.demand import Demand
 from headwater.provenance.room import Room
-from headwater.provenance.ways import Row, Wanted
+from headwater.provenance.ways import Row, Wanted, heads_of
 
 _ALIVE = 1
 
@@ -90,7 +90,7 @@ class Search:
             for name, rows in fresh.items():
                 for runner in starts.get(name, ()):
                     for batch in runner.from_rows(rows, EVER):
-                        offered.setdefault(runner.rule.table, []).append(_heads(runner, batch))
+                        offered.setdefault(runner.rule.table, []).append(heads_of(runner, batch))
                         self._spend(batch)
             fresh = {name: came for name, parts in offered.items() if (came := self._take(name, parts)).size}
 
@@ -124,11 +124,3 @@ class Search:
         store, codes = self._found[name], np.concatenate(parts)
         store.admit_rows(codes)
         return store.merge(codes, np.zeros((codes.shape[0], 0), dtype=np.int32), BASE, _ALIVE, Journal())
-
-
-def _heads(runner: Runner, batch: Batch) -> Codes:
-    columns = runner.head_columns(batch)
-    heads = np.empty((batch.size, len(columns)), dtype=np.int64)
-    for at, column in enumerate(columns):
-        heads[:, at] = column
-    return heads

@@ -81,7 +81,7 @@ class Ways:
             if self._wanted is None:
                 yield self._found(runner, batch)
             else:
-                asked = is_wanted(self._heads(runner, batch), self._wanted)
+                asked = is_wanted(heads_of(runner, batch), self._wanted)
                 if asked.any():
                     yield self._found(runner, batch.take(asked))
 
@@ -100,15 +100,8 @@ class Ways:
         """Every derivation of these rows."""
         return (self._found(self._pull, batch) for batch in self._pull.from_keys(heads, None))
 
-    def _heads(self, runner: Runner, batch: Batch) -> Codes:
-        columns = runner.head_columns(batch)
-        heads = np.empty((batch.size, len(columns)), dtype=np.int64)
-        for at, column in enumerate(columns):
-            heads[:, at] = column
-        return heads
-
     def _found(self, runner: Runner, batch: Batch) -> Derivations:
-        heads = self._heads(runner, batch)
+        heads = heads_of(runner, batch)
         parents = tuple(batch.rows[atom].tolist() for atom in range(len(self.rule.atoms)))
         return Derivations(heads, parents, tuple(self._met(meet, batch) for meet in self._against))
 
@@ -132,6 +125,15 @@ class Ways:
         for left, right in zip(lefts.tolist(), rights.tolist(), strict=True):
             found[left].append(right)
         return found
+
+
+def heads_of(runner: Runner, batch: Batch) -> Codes:
+    """The head rows of some bindings."""
+    columns = runner.head_columns(batch)
+    heads = np.empty((batch.size, len(columns)), dtype=np.int64)
+    for at, column in enumerate(columns):
+        heads[:, at] = column
+    return heads
 
 
 def is_wanted(rows: Codes, wanted: Wanted) -> npt.NDArray[np.bool_]:
