@@ -15,6 +15,10 @@ from tests.oracle.harness import Disagreement, Opener
 from tests.oracle.program import Row, to_text
 from tests.oracle.strategies import Case, null_cases, random_cases, seeds, template_case
 from tests.oracle.templates import TEMPLATES
+from tests.oracle.timed import TimedCase
+from tests.oracle.timed_cases import timed_case
+from tests.time.holding import Timed
+from tests.time.holding import hold as hold_timed
 
 _ROWS = 6
 _ROOM = 4_000
@@ -60,6 +64,26 @@ def compare(kept: hw.Database, asked: hw.Database, relation: str, row: Row) -> N
             raise Disagreement("witnesses", f"{relation}{row}: {found_sets} instead of {expected_sets}")
         if set(map(repr, asked.critical(relation, row).facts)) != set(map(repr, kept.critical(relation, row).facts)):
             raise Disagreement("critical", f"{relation}{row}")
+
+
+def check_over_time(case: TimedCase) -> None:
+    """Rows of views and base rows, once the script is over."""
+    kept, asked = Timed(case, "absorption", nodes=_ROOM), Timed(case, "witness", nodes=100 * _ROOM)
+    try:
+        for step in case.script:
+            kept.apply(step)
+            asked.apply(step)
+    except hw.BudgetSpent:
+        return
+    for name in [*case.lives, *asked.rows()]:
+        for row in sorted(asked.db.rows(name), key=repr)[:3]:
+            compare(kept.db, asked.db, name, row)
+
+
+@pairs(8)
+@given(seeds)
+def test_agree_rows_over_time(seed: int) -> None:
+    hold_timed(check_over_time, timed_case(seed))
 
 
 @pairs(40)
