@@ -241,28 +241,6 @@ def test_other_formats(spark: Any, tmp_path: Path) -> None:
     assert spark.table("global_temp.reach").count() == 3
 
 
-def test_output_that_only_spark_can_reach(spark: Any, tmp_path: Path) -> None:
-    """A mount table of Hadoop's: Arrow has no client for it here. Then Spark writes; a checkpoint there is refused."""
-    source = tmp_path / "in"
-    drop(source, 0, [link(1, 2), link(2, 3)])
-    drop(source, 1, [link(1, 2, "delete")])
-    mounted = spark.sparkContext._jsc.hadoopConfiguration()
-    mounted.set("fs.viewfs.mounttable.headwater.link./out", f"file://{tmp_path}/out")
-    (tmp_path / "out").mkdir()
-    program = hw.compile(CLOSURE)
-
-    def start(checkpoint: str) -> Any:
-        links = {"link": stream(spark, source)}
-        output = "viewfs://headwater/out"
-        return hws.maintain(program, links, checkpoint=checkpoint, output=output, shards=1, trigger=NOW)
-
-    finish(start(str(tmp_path / "check")))
-    assert replayed(spark, tmp_path / "out", "reach") == {0: {(1, 2), (2, 3), (1, 3)}, 1: {(2, 3)}}
-    assert rows(spark.read.parquet(str(tmp_path / "out" / "reach" / "current"))) == {(2, 3)}
-    with pytest.raises(hw.StateError, match=r"cannot open viewfs://headwater/check/headwater from Python"):
-        start("viewfs://headwater/check")
-
-
 def test_misuse_is_told(spark: Any, tmp_path: Path) -> None:
     links = spark.createDataFrame([(1, 2)], "x int, y int")
     with pytest.raises(ValueError, match="take evaluate"):
