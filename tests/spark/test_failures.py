@@ -7,7 +7,6 @@ import resource
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import headwater as hw
 from headwater import spark as hws
 from headwater.core.functions import unregister
 from headwater.spark import gangs
-from tests.spark.test_maintain import CLOSURE, COMPONENTS, NOW, closure, drop, finish, link, replayed, rows, stream
+from tests.spark.test_maintain import CLOSURE, COMPONENTS, NOW, closure, drop, finish, link, rows, stream
 from tests.spark.workers import listening, python_workers
 
 HELD = COMPONENTS + "low(Z, min<L>) :- link(X, Y), low(X, L), Z = held(Y)."
@@ -214,92 +213,3 @@ def test_a_disk_that_is_full_for_a_worker(spark: Any, tmp_path: Path, held: Any)
     assert hws.progress(checkpoint)["batch"] == 0
     run()
     assert rows(hws.view(checkpoint, "kept")) == closure({(0, 1), (1, 2), (3, 4), (4, 5), (5, 6), (0, 9)})
-
-
-@contextmanager
-def forbidden(place: Path, above: Path) -> Iterator[None]:
-    """Nobody may write below `place` any more, but everywhere else below `above`; for root, by being somebody else."""
-    modes = {one: one.stat().st_mode for one in (above, *above.rglob("*"), *above.parents)}
-    for one in modes:
-        if one == above or above in one.parents:
-            one.chmod((0o555 if one == place or place in one.parents else 0o777) if one.is_dir() else 0o666)
-        elif modes[one] & 0o011 != 0o011:
-            one.chmod(modes[one] | 0o011)  # others may pass
-    root = not os.getuid()
-    if root:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        if root:
-            os.seteuid(0)
-        for one, mode in modes.items():
-            if one.exists():
-                one.chmod(mode)
-
-
-@pytest.mark.parametrize("place", ["check/headwater", "out/reach/changes"])
-def test_a_permission_that_is_taken_from_the_driver(spark: Any, tmp_path: Path, place: str) -> None:
-    """Where it commits, the batch never was; where the changes go, it is told when the query starts again."""
-    source, output, checkpoint = tmp_path / "in", tmp_path / "out", str(tmp_path / "check")
-    drop(source, 0, CHAIN)
-
-    def run(**options: Any) -> Any:
-        links = {"link": stream(spark, source)}
-        return hws.maintain(hw.compile(CLOSURE), links, checkpoint=checkpoint, output=str(output), shards=2, **options)
-
-    seen: list[Any] = []
-    query = run(on_batch=seen.append)
-    try:
-        wait_for(lambda: seen)
-        with forbidden(tmp_path / place, tmp_path):
-            drop(source, 1, SPLIT)
-            with pytest.raises(
-                Exception, match=rf"(?s)cannot write .*/{place}/.*permission is missing.*; grant it and start again"
-            ):
-                query.awaitTermination(90)
-    finally:
-        query.stop()
-    assert hws.progress(checkpoint)["batch"] == (0 if place.startswith("check") else 1)
-    drop(source, 2, [link(9, 7)])
-    finish(run(trigger=NOW))
-    before = {(one["x"], one["y"]) for one in CHAIN}
-    after = before - {(2, 3)} | {(0, 9)}
-    states = [before, after, after | {(9, 7)}]
-    assert rows(hws.view(checkpoint, "reach")) == closure(states[-1])
-    assert replayed(spark, output, "reach") == {batch: closure(links) for batch, links in enumerate(states)}
-
-
-def test_a_permission_that_is_taken_from_a_worker(spark: Any, tmp_path: Path, held: Any) -> None:
-    source, checkpoint, taken = tmp_path / "in", tmp_path / "check", tmp_path / "taken"
-
-    def change_user() -> None:
-        if not os.getuid():
-            os.seteuid(0)  # as whom it may look
-            if taken.exists():
-                os.seteuid(65534)
-
-    held(change_user)
-    program = hw.compile(CLOSURE + " kept(Z, Y) :- reach(X, Y), Z = held(X).")
-
-    def run() -> None:
-        links = {"link": stream(spark, source)}
-        finish(hws.maintain(program, links, checkpoint=str(checkpoint), shards=1, trigger=NOW))
-
-    drop(source, 0, CHAIN)
-    run()
-    drop(source, 1, SPLIT)
-    taken.touch()
-    shard = checkpoint / "headwater" / "shard-0"
-    shard.chmod(0o555)
-    try:
-        with pytest.raises(Exception, match=r"(?s)cannot write .*/log-1-.*permission is missing.*; grant it and start"):
-            run()
-    finally:
-        shard.chmod(0o755)
-        taken.unlink()
-        for worker in python_workers():
-            os.kill(worker, signal.SIGKILL)  # the next one is nobody else
-    assert hws.progress(str(checkpoint))["batch"] == 0
-    run()
-    assert rows(hws.view(str(checkpoint), "kept")) == closure({(0, 1), (1, 2), (3, 4), (4, 5), (5, 6), (0, 9)})

@@ -5,10 +5,13 @@ Nothing here changes the settings of a session that somebody else made.
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ from pyspark.sql import SparkSession
 from headwater.core.errors import HeadwaterError
 
 RENAMING_FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+_LONGEST_FOLDER = 60  # of a socket's whole path systems take about a hundred bytes
 _NO_JAVA = (
     "error[HW905]: Spark needs Java, and there is no {place}; install a Java runtime, version 17 or later "
     "(for example the package openjdk-17-jre-headless), or set JAVA_HOME to one"
@@ -65,19 +69,37 @@ def local_session(name: str = "headwater", settings: Mapping[str, str] | None = 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
+    master = (settings or {}).get("spark.master", "local[*]")
     chosen = {
-        "spark.master": "local[*]",
+        "spark.master": master,
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
         "spark.sql.streaming.checkpointFileManagerClass": RENAMING_FILES,
         "spark.python.daemon.module": "headwater.spark.daemon",
         "spark.driver.bindAddress": "127.0.0.1",
+        **(_sockets() if master.startswith("local[") or master == "local" else {}),
         **(settings or {}),
     }
     for key, value in chosen.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _sockets() -> dict[str, str]:
+    """Settings that have Java and the Python workers of this machine talk through sockets in a folder of their own.
+
+    On the loopback of the network each end waits for the other to acknowledge what is small, some 40 ms a task. Nobody
+    asks for a token in a socket of the file system, so nobody else may enter the folder.
+    """
+    if not hasattr(socket, "AF_UNIX"):
+        return {}
+    folder = tempfile.mkdtemp(prefix="headwater-")
+    if len(folder) > _LONGEST_FOLDER:
+        Path(folder).rmdir()
+        return {}
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return {"spark.python.unix.domain.socket.enabled": "true", "spark.python.unix.domain.socket.dir": folder}
 
 
 def require_java() -> None:
