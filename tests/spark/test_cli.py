@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headwater.cli.main import app
-from tests.spark.conftest import SRC
+from tests.spark.conftest import FAR, SRC
 
 PROGRAM = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
 
@@ -54,6 +54,20 @@ def test_a_folder_that_files_arrive_in() -> None:
     assert "batch 0: 3 rows in; reach +1 -0" in err
     assert "1 row set aside" in err
     assert "1  2" in out
+
+
+@pytest.mark.usefixtures("spark")
+def test_state_and_output_at_uris(folder: Path) -> None:
+    Path("in").mkdir()
+    Path("in/0.jsonl").write_text('{"x": 1, "y": 2}')
+    words = ("--engine", "spark", "--stream", "link=in", "--checkpoint", f"{FAR}{folder}/state", "--once")
+    status, _, err = run(*words, "--output", f"{FAR}{folder}/out")
+    assert status == 0, err
+    assert Path("state/headwater/manifest-0").exists()
+    assert pq.read_table("out/reach/current").num_rows == 1
+    status, _, err = run("--engine", "spark", "--input", "link=links.csv", "--output", f"{FAR}{folder}/out")
+    assert status == 2
+    assert "only the output of streams goes to a URI" in err
 
 
 @pytest.mark.usefixtures("spark", "folder")

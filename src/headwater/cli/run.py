@@ -35,7 +35,7 @@ def run(
     changes: options.ChangeFiles = None,
     queries: options.Queries = None,
     output: Annotated[
-        Path | None,
+        str | None,
         typer.Option("--output", "-o", metavar="DIR", help="Write a file per view here.", show_default=False),
     ] = None,
     form: Annotated[
@@ -72,9 +72,12 @@ def run(
         ),
     ] = None,
     checkpoint: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--checkpoint", metavar="DIR", help="On Spark: where a stream's state is kept.", show_default=False
+            "--checkpoint",
+            metavar="DIR",
+            help="On Spark: where a stream's state is kept; a folder, or a URI that Spark can write.",
+            show_default=False,
         ),
     ] = None,
     once: Annotated[
@@ -117,6 +120,6 @@ def run(
         raise typer.BadParameter("--stream, --checkpoint, --once and --shards need --engine spark")
     from headwater.cli.running import Running
 
-    Running(output, form, show, rows, quiet=quiet).run(
+    Running(None if output is None else Path(output), form, show, rows, quiet=quiet).run(
         file, inputs, changes, queries, batch, until, header=not no_header, strict=strict, guard=guard
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import time
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -33,6 +34,7 @@ _NO_PYSPARK = (
     "error[HW905]: --engine spark needs PySpark, which is not installed; run pip install 'headwater[spark]', "
     "or leave out --engine to run without Spark"
 )
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _DDL = {
     Type.INT: "bigint",
     Type.FLOAT: "double",
@@ -51,8 +53,8 @@ class SparkRunning:
         streams: list[str] | None,
         queries: list[str] | None,
         *,
-        output: Path | None,
-        checkpoint: Path | None,
+        output: str | None,
+        checkpoint: str | None,
         shards: int | None,
         guard: int | None,
         once: bool,
@@ -62,8 +64,8 @@ class SparkRunning:
         until: str | None,
     ) -> None:
         self._file, self._inputs, self._streams, self._queries = file, inputs or [], streams or [], queries or []
-        self._output = None if output is None else output.absolute()  # Spark may run in another folder
-        self._checkpoint = None if checkpoint is None else checkpoint.absolute()
+        self._output = None if output is None else _place(output)
+        self._checkpoint = None if checkpoint is None else _place(checkpoint)
         self._shards = shards
         self._guard: Guard | int | None = DEFAULT_GUARD if guard is None else guard or None
         self._once, self._header, self._most, self._quiet = once, header, most, quiet
@@ -75,6 +77,8 @@ class SparkRunning:
             raise typer.Exit(2)
         if self._streams and self._checkpoint is None:
             raise typer.BadParameter("a stream needs a place for its state; add --checkpoint DIR")
+        if self._output is not None and not self._streams and _URI.match(self._output):
+            raise typer.BadParameter("only the output of streams goes to a URI; give --output a folder")
         from headwater.spark.session import SparkMissing, require_java
 
         try:
@@ -128,9 +132,10 @@ class SparkRunning:
             for name, table in tables.items():
                 show_view(terminal(), name, table, self._most)
             return
-        make_folder(self._output)
+        folder = Path(self._output)
+        make_folder(folder)
         for name, table in tables.items():
-            path = write_table(self._output, name, table, "parquet")
+            path = write_table(folder, name, table, "parquet")
             if not self._quiet:
                 typer.echo(f"wrote {path}: {counted(table.num_rows, 'row')}", err=True)
 
@@ -141,7 +146,7 @@ class SparkRunning:
             program,
             inputs,
             checkpoint=str(self._checkpoint),
-            output=None if self._output is None else str(self._output),
+            output=self._output,
             foreach_changes=self._print_changes if self._output is None else None,
             on_batch=lambda metrics: self._line(metrics, progress),
             shards=self._shards,
@@ -222,6 +227,11 @@ def batch_line(metrics: Mapping[str, Any]) -> str:
         shipped = f"{counted(metrics['rows_shipped'], 'row')} and {counted(metrics['bytes_shipped'], 'byte')} shipped"
         parts.append(f"{counted(metrics['rounds'], 'round')}, {shipped}")
     return "; ".join([*parts, f"{metrics['seconds']:.2f} s"])
+
+
+def _place(text: str) -> str:
+    """A folder as Spark finds it, which may run in another one; a URI is left as it is."""
+    return text if _URI.match(text) else str(Path(text).absolute())
 
 
 def _first_file(place: Path) -> Path:
