@@ -30,7 +30,10 @@ from rich.console import Console
 from rich.table import Table
 
 import headwater as hw
-from headwater.engine import fused, fused_frontier, strand
+from headwater.engine import strand
+from headwater.engine.fused_best import FusedBest
+from headwater.engine.fused_frontier import FusedFrontier
+from headwater.engine.fused_set import FusedPull, FusedSet, FusedTail
 from stream_works import WORKS, Work
 
 TimedRow = tuple[int, ...]
@@ -174,7 +177,7 @@ class Joins:
         self.count = 0
 
     def __enter__(self) -> Joins:
-        kinds = (fused.FusedBest, fused.FusedSet, fused.FusedPull, fused.FusedTail, fused_frontier.FusedFrontier)
+        kinds = (FusedBest, FusedSet, FusedPull, FusedTail, FusedFrontier)
         self._was = [(kind, "run") for kind in (strand._Join, *kinds)]
         self._own = [getattr(place, name) for place, name in self._was]
         for (place, name), own in zip(self._was, self._own, strict=True):

@@ -67,7 +67,7 @@ def test_expiry_runs_no_join(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("from_rows", "from_keys", "before_tail"):
         monkeypatch.setattr(Runner, name, never)
-    monkeypatch.setattr("headwater.engine.fused.FusedBest.run", never)
+    monkeypatch.setattr("headwater.engine.fused_best.FusedBest.run", never)
     changes = db.advance(14)
     assert 0 < len(pairs(db)) < before
     assert changes["reach"].deleted.num_rows == before - len(pairs(db))

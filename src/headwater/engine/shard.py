@@ -16,7 +16,7 @@ import numpy.typing as npt
 from headwater.core.errors import DataError
 from headwater.engine.clock import Clock
 from headwater.engine.compaction import compact
-from headwater.engine.fused import Owns
+from headwater.engine.fused_set import Owns
 from headwater.engine.guard import Guard
 from headwater.engine.index import Matrix, Rows, packed_sort
 from headwater.engine.level import LevelRunner, Transaction

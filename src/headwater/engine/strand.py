@@ -16,7 +16,8 @@ from headwater.core.types import Type
 from headwater.engine import kernels
 from headwater.engine.batch import Batch, Column
 from headwater.engine.expressions import Expressions
-from headwater.engine.fused import Owns, fuse, fuse_pull, fuse_tail
+from headwater.engine.fused import fuse, fuse_pull, fuse_tail
+from headwater.engine.fused_set import Owns
 from headwater.engine.index import Rows
 from headwater.engine.states import EVER
 from headwater.engine.store import Store
