@@ -20,7 +20,7 @@ import numpy.typing as npt
 from headwater.core.errors import EvaluationError
 from headwater.engine.frontier_kernels import DONE, FAILED, TOO_WIDE, enter_frontier, list_alone, list_frontiers
 from headwater.engine.index import FULLEST, Box, Rows, Space, box_of, hash_size
-from headwater.engine.journal import Entry, Journal
+from headwater.engine.journal import Entry, Journal, Outcome
 from headwater.engine.states import GONE
 from headwater.engine.values import SYMBOLIC, Codes
 from headwater.plan.model import Best, Table
@@ -34,7 +34,6 @@ _BUFFER = 1 << 14
 _WORTH = 64  # rows that are listed in the time that one takes to be placed by sorting
 Proofs = npt.NDArray[np.int32]
 Cells = npt.NDArray[np.int64]
-Outcome = tuple[Rows, Rows]  # rows that came, and rows that lost their place
 
 
 def is_listed(table: Table) -> bool:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from headwater.core.errors import EvaluationError
 from headwater.engine import kernels
 from headwater.engine.index import Rows
-from headwater.engine.journal import Journal
+from headwater.engine.journal import Journal, Outcome
 from headwater.engine.probe import CONSTANT, LEFT, RIGHT, Probe, as_places
 from headwater.engine.standing import Standing
 from headwater.engine.states import GHOST
@@ -16,9 +16,7 @@ from headwater.engine.store import Store
 from headwater.engine.values import NULL, Symbols
 from headwater.plan.model import FlatRule
 
-_ROOM = 1 << 16
 _WORTH = 64  # rows looked at in the time that one takes to be derived step by step
-Outcome = tuple[Rows, Rows]  # rows that came, and rows that lost their place
 
 
 class FusedBest:

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.engine.frontier_kernels import close_frontier, join_frontier
-from headwater.engine.frontiers import Cells, Frontiers, Outcome
+from headwater.engine.frontiers import Cells, Frontiers
 from headwater.engine.index import Rows, Space
-from headwater.engine.journal import Journal
+from headwater.engine.journal import Journal, Outcome
 from headwater.engine.probe import CONSTANT, LEFT, RIGHT, Probe
 from headwater.engine.sieve import Sieve, rows_by
 from headwater.engine.states import EVER, GONE

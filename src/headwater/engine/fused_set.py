@@ -13,7 +13,7 @@ from headwater.core.types import Type
 from headwater.engine import kernels
 from headwater.engine.batch import Batch
 from headwater.engine.index import Rows, box_of
-from headwater.engine.journal import Entry, Journal
+from headwater.engine.journal import Entry, Journal, Outcome
 from headwater.engine.probe import CONSTANT, LEFT, RIGHT, Places, Probe, as_places
 from headwater.engine.states import EVER, MARKED
 from headwater.engine.store import Store, Writer
@@ -21,8 +21,6 @@ from headwater.engine.values import Symbols, encode
 from headwater.plan.model import FlatRule, Join, Literal, Owned, Reads, Strand, Var
 
 _ROOM = 1 << 16
-_WORTH = 64  # rows looked at in the time that one takes to be derived step by step
-Outcome = tuple[Rows, Rows]  # rows that came, and rows that lost their place
 Owns = Callable[[npt.NDArray[np.integer[Any]], Type], npt.NDArray[np.bool_]]  # of values, those that a shard owns
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from headwater.engine.store import Store
 
 Rows = npt.NDArray[np.int32]
+Outcome = tuple[Rows, Rows]  # rows that came, and rows that lost their place
 
 
 @dataclass(slots=True)
