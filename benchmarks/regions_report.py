@@ -55,8 +55,8 @@ NOTES = {
     "10 sparse": "Where half the sensors are silent and a sensor has at most 8 neighbours, there is little to derive "
     "again, and delete-and-rederive has less to waste: the order is the paper's, the distances are smaller. Messages "
     "hold one or two rows; of the bytes that lazy shipping sends, two fifths are provenance (some 17 facts a row, five "
-    "bits each), as many are the rows themselves, which all strategies write alike, the rest lengths and kinds. Two "
-    "rows in three replace a derivation that their receiver could have done without.",
+    "bits each), nearly half the rows themselves, which all strategies write alike, the rest lengths and news of dead "
+    "facts. Two rows in three replace a derivation that their receiver could have done without.",
     "11": "Lazy ends 800 dense links in seconds on one core. Eager explodes on dense networks from the size on at "
     "which it was stopped: their stubs are nearly complete graphs. Sparse ones are nearly trees, and there it ends.",
     "12": "In a sparse network a failing link mostly cuts rows off, so provenance has nothing to send but the news.",
@@ -97,8 +97,9 @@ INTRODUCTION = (
     "core. Network time is that of the simulated links, 1 to 10 ms a message. A line *stopped* ran out of its budget",
     "of CPU seconds for one transaction. Eager ships in batches of 1,000 rows.",
     "",
-    "Measured beside other work on two shared cores, in several goes: bytes and rows are exact, seconds may be a third",
-    "too many; an empty cell was not measured.",
+    "Measured in one go by `python benchmarks/regions.py --full --minutes 38`, which is `make experiments FULL=--full`",
+    "with more patience, at the lowest priority beside other work on two cores (load 3 to 8). Bytes and rows are",
+    "exact; seconds may be a third too many.",
 )
 PLOTTED = frozenset({"7", "8", "9", "10", "11", "12", "13", "14"})
 
