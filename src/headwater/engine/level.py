@@ -408,6 +408,9 @@ class LevelRun:
         return [(store, came, rule) for store, came, rule in back if came.size]
 
     def _pull_by_steps(self, runner: Runner, store: Store, rows: Rows, tick: int) -> Iterator[Rows]:
+        rows = runner.worth_pulling(store, rows)
+        if not rows.size:
+            return
         keys = store.data[rows].astype(np.int64)
         done: Done = np.zeros(rows.size, dtype=np.bool_)
         for batch in runner.from_keys(keys, done):

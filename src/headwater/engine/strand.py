@@ -6,7 +6,7 @@ and goes on where it stopped, so that memory does not follow the number of deriv
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
 import numpy as np
@@ -19,11 +19,11 @@ from headwater.engine.expressions import Expressions
 from headwater.engine.fused import fuse, fuse_pull, fuse_tail
 from headwater.engine.fused_set import Owns
 from headwater.engine.index import Rows
-from headwater.engine.states import EVER
+from headwater.engine.states import EVER, GONE
 from headwater.engine.store import Store
 from headwater.engine.values import Symbols, encode
 from headwater.language.tree import Variable
-from headwater.plan.model import Absent, FlatRule, Join, Let, Owned, Pattern, Reads, Source, Strand, Test, Var
+from headwater.plan.model import Absent, FlatRule, Join, Let, Literal, Owned, Pattern, Reads, Source, Strand, Test, Var
 
 _BUFFER = 1 << 17
 Done = npt.NDArray[np.bool_]
@@ -64,6 +64,20 @@ class _Key:
         for at, source in enumerate(self.sources):
             keys[:, at] = batch.columns[source] if isinstance(source, str) else source
         return keys
+
+
+def _pinned(strand: Strand, stores: Mapping[str, Store]) -> list[tuple[int, Store]]:
+    """The atoms of a pull of which the head tells all values, with their stores."""
+    assert strand.start is not None
+    known = {name for _, name in strand.start.binds}
+    found = []
+    for step in strand.steps:
+        if isinstance(step, Join):
+            store = stores[step.pattern.table]
+            told = all(isinstance(source, Literal) or source.name in known for _, source in step.pattern.key)
+            if told and len(step.pattern.key) == store.width:
+                found.append((step.atom, store))
+    return found
 
 
 def _encoded(source: Source, kind: Type, symbols: Symbols) -> str | int:
@@ -176,6 +190,7 @@ class Runner:
         }
         loose = {step.atom for step in strand.steps if isinstance(step, Join) and step.any}
         self.exact = [atom for atom in range(len(rule.atoms)) if atom not in loose]
+        self._pinned = _pinned(strand, context.stores) if columns else []
         self._recheck = [(at, column) for at, column in enumerate(columns or ()) if column in self._cast]
         self._checks: list[tuple[int, int]] = []
         if strand.start is not None:
@@ -257,6 +272,17 @@ class Runner:
                     same &= head[column] == keys[batch.origin, place]
                 if same.any():
                     yield batch.take(same)
+
+    def worth_pulling(self, store: Store, rows: Rows) -> Rows:
+        """Of marked rows those that the rule may derive again: not those whose proof by it names a row that is gone and
+        that no other can stand in for, because the head tells all its values."""
+        if not self._pinned:
+            return rows
+        own = store.rules[rows] == self.rule.id
+        lost = np.zeros(rows.size, dtype=np.bool_)
+        for position, parent in self._pinned:
+            lost |= own & (parent.stamp[np.where(own, store.proof[rows, position], 0)] <= GONE)
+        return rows[~lost]
 
     def from_nothing(self) -> Iterator[Batch]:
         yield from self._flow(Batch(1), 0, EVER, None)
