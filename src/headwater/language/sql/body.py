@@ -94,9 +94,9 @@ class Body:
         if len(holding) > 1:
             self.context.text.refuse(
                 "HW231",
-                f"column `{name}` is ambiguous: {' and '.join(f'`{one.alias}`' for one in holding)} have it",
+                f"column `{name}` is ambiguous: {' and '.join(f'`{one.spelt}`' for one in holding)} have it",
                 node,
-                hint=f"write {holding[0].alias}.{name} or {holding[1].alias}.{name}",
+                hint=f"write {holding[0].spelt}.{name} or {holding[1].spelt}.{name}",
             )
         if holding:
             return self._in(holding[0], name, node)
@@ -135,14 +135,14 @@ class Body:
     def _unknown(self, node: exp.Column) -> None:
         text = self.context.text
         if node.table:
-            aliases = [source.alias for source in self.sources]
+            aliases = list(dict.fromkeys(source.spelt for source in self.sources))
             text.refuse(
                 "HW230",
                 f"there is no table `{node.table}` in this FROM",
                 node,
                 hint=meant(node.table, aliases) or f"the tables here are {', '.join(aliases) or 'none'}",
             )
-        columns = [column.name for source in self.sources for column in source.table.columns]
+        columns = [column for source in self.sources for column in source.shown()]
         hint = meant(node.name, columns)
         if hint is None and not self.sources:
             hint = f"write '{node.name}' in single quotes if a text is meant, or add FROM"

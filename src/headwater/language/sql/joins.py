@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from headwater.language.sql.body import Body, meant
+from headwater.language.sql.body import Body, Found, meant
 from headwater.language.sql.conditions import Conditions
 from headwater.language.sql.rules import ALWAYS, Choices, Piece, both, made, present
 from headwater.language.sql.tables import Column, Source, Table
@@ -36,6 +36,24 @@ class _Match:
     right_only: list[exp.Expr]
 
 
+@dataclass(slots=True)
+class _Side:
+    """What a piece of FROM brings: its sources, and the goals that make their rows."""
+
+    sources: list[Source]
+    goals: list[Piece]
+    choices: Choices
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """A column that USING or NATURAL shows once, and where both sides have it."""
+
+    name: str
+    left: Source
+    right: Source
+
+
 class Joins:
     def __init__(self, queries: Queries, body: Body) -> None:
         self.queries = queries
@@ -44,38 +62,64 @@ class Joins:
         self.text = body.context.text
 
     def read(self, select: exp.Select) -> None:
+        """All of a FROM: what stands between two commas is joined first."""
         first = select.args.get("from_")
-        if first is not None:
-            self._item(first.this)
+        found = None if first is None else self._item(first.this)
+        before: _Side | None = None
         for join in select.args.get("joins") or []:
-            self._join(join)
+            if found is not None and self.text.follows_comma(join.this):
+                before = found if before is None else self._beside(before, found)
+                found = self._item(join.this)
+            else:
+                found = self._join(found or _nothing(), join)
+        if before is not None and found is not None:
+            found = self._beside(before, found)
+        if found is not None:
+            self._take(found)
+
+    def _take(self, side: _Side) -> None:
+        """Let the body be this, for its names to be found."""
+        self.body.sources, self.body.goals, self.body.choices = list(side.sources), list(side.goals), side.choices
+
+    def _taken(self) -> _Side:
+        return _Side(self.body.sources, self.body.goals, self.body.choices)
+
+    def _beside(self, left: _Side, right: _Side) -> _Side:
+        taken = {source.alias.lower() for source in left.sources}
+        for source in right.sources:
+            if source.alias.lower() in taken:
+                alias = source.alias
+                hint = f"give one an alias: {alias} AS {alias}2"
+                self.text.refuse("HW204", f"`{alias}` stands twice in this FROM", source.span, hint=hint)
+        choices = both(left.choices, right.choices)
+        return _Side([*left.sources, *right.sources], [*left.goals, *right.goals], choices)
 
     # Tables
 
-    def _item(self, node: exp.Expr) -> list[Source]:
+    def _item(self, node: exp.Expr) -> _Side:
         """A table, a subquery or VALUES in FROM, with the joins that stand in its brackets."""
-        before = len(self.body.sources)
+        found = self._table_or_query(node)
+        for join in node.args.get("joins") or []:
+            found = self._join(found, join)
+        return found
+
+    def _table_or_query(self, node: exp.Expr) -> _Side:
         match node:
             case exp.Table():
                 self._refuse_parts(node, _TABLE_PARTS)
-                self._add(self._table(node), node.alias or node.name, node)
+                return self._named(self._table(node), node.alias or node.name, node)
             case exp.Subquery() if isinstance(node.this, exp.Table | exp.Subquery) and not node.alias:
-                self._item(node.this)
+                return self._item(node.this)
             case exp.Subquery() | exp.Values():
                 alias = node.alias or "subquery"
                 query = node.this if isinstance(node, exp.Subquery) else node
                 name = self.context.relation(f"{self.body.owner}'{_plain(alias)}")
-                table = self.queries.relation(query, self.body.scope, name, outer=None)
-                self._add(table, alias, node)
+                return self._named(self.queries.relation(query, self.body.scope, name, outer=None), alias, node)
             case exp.Lateral() | exp.Unnest():
-                self.text.refuse(
-                    "HW117", "LATERAL is not translated", node, hint="bring the items of lists as rows of a table"
-                )
+                hint = "bring the items of lists as rows of a table"
+                self.text.refuse("HW117", "LATERAL is not translated", node, hint=hint)
             case _:
                 self.text.refuse("HW117", f"`{self.text.written(node)}` in FROM is not translated", node)
-        for join in node.args.get("joins") or []:
-            self._join(join)
-        return self.body.sources[before:]
 
     def _table(self, node: exp.Table) -> Table:
         if not isinstance(node.this, exp.Identifier):
@@ -87,16 +131,14 @@ class Joins:
             )
         return self.queries.named(node, self.body.scope)
 
-    def _add(self, table: Table, alias: str, node: exp.Expr) -> None:
-        if any(source.alias.lower() == alias.lower() for source in self.body.sources):
-            self.text.refuse(
-                "HW204", f"`{alias}` stands twice in this FROM", node, hint=f"give one an alias: {alias} AS {alias}2"
-            )
+    def _named(self, table: Table, alias: str, node: exp.Expr) -> _Side:
         given = node.args.get("alias")
         columns = given.args.get("columns") if given is not None else None
         if columns:
             table = self._renamed(table, [column.name for column in columns], node)
+        self._take(_nothing())
         self.body.add(table, alias, node)
+        return self._taken()
 
     def _renamed(self, table: Table, names: list[str], node: exp.Expr) -> Table:
         if table.open or len(names) != len(table.columns):
@@ -117,117 +159,163 @@ class Joins:
 
     # Joins
 
-    def _join(self, join: exp.Join) -> None:
+    def _join(self, left: _Side, join: exp.Join) -> _Side:
         self._refuse_parts(join, _JOIN_PARTS)
         side, kind = (join.side or "").upper(), (join.kind or "").upper()
         if (join.method or "").upper() not in ("", "NATURAL"):
             self.text.refuse("HW117", f"{join.method} JOIN is not translated", join, hint="write JOIN ... ON")
         if kind in ("SEMI", "ANTI"):
-            self._filtering(join, negated=kind == "ANTI")
-        elif side:
-            self._outer(join, side)
-        else:
-            count = len(self.body.sources)
-            added = self._item(join.this)
-            for condition in self._conditions(join, self.body.sources[:count], added):
-                self.body.restrict(self._holds(condition))
+            return self._filtering(left, join, negated=kind == "ANTI")
+        if side:
+            return self._outer(left, join, side)
+        right = self._item(join.this)
+        self._take(self._beside(left, right))
+        shared = self._shared(join, left.sources, right.sources)
+        for condition in self._conditions(join, shared):
+            self.body.restrict(self._holds(condition))
+        self._show_once([(each, self._in(each.left, each.name, join)) for each in shared])
+        return self._taken()
 
     def _holds(self, condition: exp.Expr, body: Body | None = None) -> Choices:
         body = body or self.body
         return Conditions(Values(body, self.queries.scalar), self.queries).holds(condition)
 
-    def _conditions(
-        self, join: exp.Join, before: list[Source], added: list[Source], *, merge: bool = True
-    ) -> list[exp.Expr]:
-        """What the join asks: its ON, or columns of equal name."""
-        using = [column.name for column in join.args.get("using") or []]
-        if (join.method or "").upper() == "NATURAL":
-            ours = [column.name for source in before for column in source.table.columns]
-            theirs = {column.name.lower() for source in added for column in source.table.columns}
-            using = [name for name in ours if name.lower() in theirs]
+    def _conditions(self, join: exp.Join, shared: list[_Shared]) -> list[exp.Expr]:
+        """What the join asks: its ON, and that columns of equal name are equal."""
         found = [condition for condition in (join.args.get("on"),) if condition is not None]
-        for name in using:
-            holding = [source for source in before if source.table.place(name) is not None]
-            if len([one for one in holding if name.lower() not in one.merged]) != 1:
-                columns = [column.name for source in before for column in source.table.columns]
-                self.text.refuse(
-                    "HW230", f"USING ({name}) finds no such column on the left", join, hint=meant(name, columns)
-                )
-            for source in added:
-                if source.table.place(name) is None and not source.table.open:
-                    self.text.refuse("HW230", f"USING ({name}) finds no such column on the right", join)
-            left = next(one for one in holding if name.lower() not in one.merged)
-            found.append(exp.EQ(this=_column(left.alias, name, join), expression=_column(added[0].alias, name, join)))
-            if merge:
-                added[0].merged.add(name.lower())
+        for one in shared:
+            left, right = (_column(source.alias, one.name, join) for source in (one.left, one.right))
+            found.append(exp.EQ(this=left, expression=right))
         return found
 
-    def _filtering(self, join: exp.Join, *, negated: bool) -> None:
+    # USING and NATURAL
+
+    def _shared(self, join: exp.Join, left: list[Source], right: list[Source]) -> list[_Shared]:
+        using = [column.name for column in join.args.get("using") or []]
+        if (join.method or "").upper() == "NATURAL":
+            theirs = {name.lower() for source in right for name in source.shown()}
+            using = [name for source in left for name in source.shown() if name.lower() in theirs]
+        found = []
+        for name in using:
+            ours, other = self._holder(name, left, "left", join), self._holder(name, right, "right", join)
+            found.append(_Shared(name, ours, other))
+        return found
+
+    def _holder(self, name: str, sources: list[Source], side: str, join: exp.Join) -> Source:
+        holding = [one for one in sources if one.table.place(name) is not None and name.lower() not in one.merged]
+        holding = holding or [one for one in sources if one.table.open]
+        if len(holding) == 1:
+            return holding[0]
+        if holding:
+            spelt = " and ".join(f"`{one.spelt}`" for one in holding)
+            hint = f"write ON {holding[0].spelt}.{name} = ..."
+            self.text.refuse("HW231", f"USING ({name}) finds it in {spelt}", join, hint=hint)
+        columns = [column for source in sources for column in source.shown()]
+        message = f"USING ({name}) finds no such column on the {side}"
+        self.text.refuse("HW230", message, join, hint=meant(name, columns))
+
+    def _in(self, source: Source, name: str, join: exp.Join) -> Found:
+        return self.body.column(_column(source.alias, name, join))
+
+    def _show_once(self, shared: list[tuple[_Shared, Found]]) -> None:
+        """These columns are shown once and first, as a source of their own; each side has its own by its alias."""
+        if not shared:
+            return
+        for one, _ in shared:
+            one.left.merged.add(one.name.lower())
+            one.right.merged.add(one.name.lower())
+        first = shared[0][0].left
+        columns = [replace(found.column, name=one.name) for one, found in shared]
+        table = Table(first.table.relation, columns, key=())
+        alias = f"{first.alias}'{len(self.body.sources)}"
+        self.body.sources.insert(0, Source(alias, table, [found.variable for _, found in shared], first.span))
+
+    # Joins that are no plain ones
+
+    def _filtering(self, left: _Side, join: exp.Join, *, negated: bool) -> _Side:
         """LEFT SEMI and LEFT ANTI JOIN: a row stays if the other side has a match, or has none."""
+        self._take(left)
         inner = Body(self.context, self.body.scope, self.body.owner, self.body, self.body.names)
-        added = Joins(self.queries, inner)._item(join.this)
-        for condition in self._conditions(join, self.body.sources, added, merge=False):
+        joins = Joins(self.queries, inner)
+        joins._take(joins._item(join.this))
+        shared = self._shared(join, left.sources, inner.sources)
+        for condition in self._conditions(join, shared):
             inner.restrict(self._holds(condition, inner))
         atom = self.queries.asked(inner, [], join)
         self.body.goals.append(Negation(atom, span=atom.span) if negated else atom)
+        self._show_once([(each, self._in(each.left, each.name, join)) for each in shared])
+        return self._taken()
 
-    def _outer(self, join: exp.Join, side: str) -> None:
-        body = self.body
-        left = list(body.sources)
-        goals, choices = list(body.goals), [list(way) for way in body.choices]
-        for source in left:
+    def _outer(self, left: _Side, join: exp.Join, side: str) -> _Side:
+        for source in left.sources:
             self.queries.refuse_recursive(source.table, side in ("RIGHT", "FULL"), join)
         right = self._item(join.this)
-        for source in right:
+        for source in right.sources:
             self.queries.refuse_recursive(source.table, side in ("LEFT", "FULL"), join)
-        other = body.goals[len(goals) :]
-        conditions = self._conditions(join, left, right, merge=side != "FULL")
+        together = self._beside(left, right)
+        self._take(together)
+        shared = self._shared(join, left.sources, right.sources)
+        conditions = self._conditions(join, shared)
         span = self.text.span(join)
-        name = self.context.relation(f"{body.owner}'join")
-        ours = [variable for source in left for variable in source.variables]
-        theirs = [variable for source in right for variable in source.variables]
+        name = self.context.relation(f"{self.body.owner}'join")
+        ours, theirs = _variables(left.sources), _variables(right.sources)
         on = ALWAYS
         for condition in conditions:
             on = both(on, self._holds(condition))
-        matching = [*goals, *other]
-        rules = made(name, [*ours, *theirs], matching, both(choices, on), span)
+        # What FULL JOIN ... USING shows is the value of the side that has one.
+        whole = shared if side == "FULL" else []
+        of_left = [self._in(one.left, one.name, join) for one in whole]
+        of_right = [self._in(one.right, one.name, join) for one in whole]
+        kept = [one.variable for one in of_left]
+        rules = made(name, [*ours, *theirs, *kept], together.goals, both(together.choices, on), span)
         if side in ("LEFT", "FULL"):
-            ways = self._unmatched(conditions, left, right, (goals, choices), (other, ALWAYS), on)
-            rules += made(name, [*ours, *_nulls(right)], goals, both(choices, ways), span)
+            ways = self._unmatched(conditions, left, right, on)
+            head = [*ours, *_nulls(theirs), *kept]
+            rules += made(name, head, left.goals, both(left.choices, ways), span)
         if side in ("RIGHT", "FULL"):
-            ways = self._unmatched(conditions, right, left, (other, ALWAYS), (goals, choices), on)
-            rules += made(name, [*_nulls(left), *theirs], other, ways, span)
+            ways = self._unmatched(conditions, right, left, on)
+            head = [*_nulls(ours), *theirs, *(one.variable for one in of_right)]
+            rules += made(name, head, right.goals, both(right.choices, ways), span)
         self.context.rules += rules
-        self._stand_for(name, left, right, side, join)
+        fresh = [self.body.names.variable(one.name) for one in whole]
+        self._stand_for(name, left.sources, right.sources, fresh, side, join)
+        if whole:
+            columns = [
+                replace(one.column, nullable=one.column.nullable or other.column.nullable)
+                for one, other in zip(of_left, of_right, strict=True)
+            ]
+            values = [Found(variable, column) for variable, column in zip(fresh, columns, strict=True)]
+        else:
+            values = [self._in(one.right if side == "RIGHT" else one.left, one.name, join) for one in shared]
+        self._show_once(list(zip(shared, values, strict=True)))
+        return self._taken()
 
     def _unmatched(
         self,
         conditions: list[exp.Expr],
-        kept: list[Source],
-        asked: list[Source],
-        kept_body: tuple[list[Piece], Choices],
-        asked_body: tuple[list[Piece], Choices],
+        kept: _Side,
+        asked: _Side,
         on: Choices,
     ) -> Choices:
         """The ways in which a row of the kept side matches nothing on the other."""
         place = self.body.sources[-1].span
-        match = self._split(conditions, kept, asked)
+        match = self._split(conditions, kept.sources, asked.sources)
         name = self.context.relation(f"{self.body.owner}'match")
         values = Values(self.body, self.queries.scalar)
         asker = Conditions(values, self.queries)
         if match is None:
-            told: list[Term] = list(dict.fromkeys(one for source in kept for one in source.identity()))
-            everything = [*kept_body[0], *asked_body[0]]
-            self.context.rules += made(name, told, everything, both(both(kept_body[1], asked_body[1]), on), place)
+            told: list[Term] = list(dict.fromkeys(one for source in kept.sources for one in source.identity()))
+            everything = [*kept.goals, *asked.goals]
+            self.context.rules += made(name, told, everything, both(both(kept.choices, asked.choices), on), place)
             return [[Negation(Atom(name, tuple(told), span=place), span=place)]]
         theirs = [values.value(each) for each in match.right]
-        ways = asked_body[1]
+        ways = asked.choices
         for condition in match.right_only:
             ways = both(ways, asker.holds(condition))
         # A null equals nothing, but is found in a relation that holds one: so this one must hold none.
         checks: list[Piece] = [present(each.term, place) for each in theirs if each.nullable]
         terms = [each.term for each in theirs]
-        self.context.rules += made(name, terms, [*asked_body[0], *checks], ways, place)
+        self.context.rules += made(name, terms, [*asked.goals, *checks], ways, place)
         ours = tuple(values.term(each) for each in match.left)
         missing: Choices = [[Negation(Atom(name, ours, span=place), span=place)]]
         if not match.left_only:
@@ -269,11 +357,13 @@ class Joins:
             found.add("kept" if name in ours else "asked" if name in theirs else "outside")
         return found
 
-    def _stand_for(self, name: str, left: list[Source], right: list[Source], side: str, join: exp.Join) -> None:
+    def _stand_for(
+        self, name: str, left: list[Source], right: list[Source], more: list[Variable], side: str, join: exp.Join
+    ) -> None:
         """The joined relation in place of both sides; their columns keep their names."""
         body = self.body
         body.goals, body.choices, body.sources = [], [list(way) for way in ALWAYS], []
-        variables: list[Variable] = []
+        variables = [*_variables(left), *_variables(right), *more]
         for source in (*left, *right):
             may_lack = side == "FULL" or (side == "LEFT") == (source in right)
             columns = [
@@ -284,27 +374,22 @@ class Joins:
             if not table.open:
                 table = Table(table.relation, columns, table.hidden, table.key)
             body.sources.append(Source(source.alias, table, source.variables, source.span, merged=source.merged))
-            variables += source.variables
-        if side == "RIGHT":
-            self._right_wins(left, right)
         span = self.text.span(join)
         columns = [Column(variable.name.lower()) for variable in variables]
         self.context.define(Table(name, columns, span=span))
         body.goals.append(Atom(name, tuple(variables), span=span))
 
-    def _right_wins(self, left: list[Source], right: list[Source]) -> None:
-        """The column that USING shows once is the right one's, which is never lacking."""
-        shown = self.body.sources[len(left) :]
-        for old, new in zip(right, shown, strict=True):
-            for name in list(old.merged):
-                new.merged.discard(name)
-                for source in self.body.sources[: len(left)]:
-                    if source.table.place(name) is not None:
-                        source.merged.add(name)
+
+def _nothing() -> _Side:
+    return _Side([], [], [list(way) for way in ALWAYS])
 
 
-def _nulls(sources: list[Source]) -> list[Term]:
-    return [Constant(None, None) for source in sources for _ in source.variables]
+def _variables(sources: list[Source]) -> list[Variable]:
+    return list(dict.fromkeys(variable for source in sources for variable in source.variables))
+
+
+def _nulls(variables: list[Variable]) -> list[Term]:
+    return [Constant(None, None) for _ in variables]
 
 
 def _conjuncts(node: exp.Expr) -> list[exp.Expr]:

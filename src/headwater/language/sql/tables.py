@@ -67,7 +67,16 @@ class Source:
     table: Table
     variables: list[Variable]
     span: Span | None = None
-    merged: set[str] = field(default_factory=set)  # columns that USING shows once, in an earlier source
+    merged: set[str] = field(default_factory=set)  # columns that USING shows once, in a source before this one
+
+    @property
+    def spelt(self) -> str:
+        """The alias by which its columns can be named: that of one side, for columns that USING shows once."""
+        return self.alias.partition("'")[0]
+
+    def shown(self) -> list[str]:
+        """The columns that `*` shows."""
+        return [column.name for column in self.table.columns if column.name.lower() not in self.merged]
 
     def identity(self) -> list[Variable]:
         """The variables that tell its rows apart."""

@@ -38,6 +38,7 @@ class Text:
     def __init__(self, source: Source) -> None:
         self.source = source
         self._lines = Lines(source)
+        self._behind_commas: set[int] = set()
 
     def tokens(self) -> list[Token]:
         try:
@@ -68,6 +69,7 @@ class Text:
             if token.token_type is TokenType.COMMA and behind.token_type in (TokenType.FROM, TokenType.WHERE):
                 self.refuse("HW101", "nothing follows this comma", token, hint="leave it out, or name one more column")
         self._refuse_placeholders(tokens)
+        self._note_commas(tokens)
         try:
             parsed = _DIALECT.parser(error_level=ErrorLevel.RAISE).parse(list(tokens), self.source.text)
         except ParseError as error:
@@ -94,6 +96,20 @@ class Text:
                     token,
                     hint="write the value itself, or bring it as a row of a table and join with it",
                 )
+
+    def _note_commas(self, tokens: Sequence[Token]) -> None:
+        comma = False
+        for token in tokens:
+            if token.token_type is TokenType.COMMA:
+                comma = True
+            elif comma and token.token_type is not TokenType.L_PAREN:
+                self._behind_commas.add(token.start)
+                comma = False
+
+    def follows_comma(self, node: exp.Expr) -> bool:
+        """Whether a comma stands before it, with nothing but brackets between."""
+        span = self.span(node)
+        return span is not None and span.start in self._behind_commas
 
     def _misread(self, error: ParseError, tokens: Sequence[Token]) -> NoReturn:
         told: dict[str, Any] = error.errors[0] if error.errors else {}
