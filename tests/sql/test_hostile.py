@@ -36,6 +36,7 @@ def answer(text: str, rows: dict[str, Any] | None = None) -> list[tuple[Any, ...
         (T + "SELECT -9223372036854775808 AS n FROM t WHERE a = 1", ROWS, [(-(2**63),)]),
         ("\ufeffVALUES (1, 'a')", {}, [(1, "a")]),
         (T + f"SELECT a FROM t WHERE a IN ({', '.join(map(str, range(3, 3000)))})", ROWS, [(3,)]),
+        (T + f"SELECT a{' + 1 - 1' * 50} FROM t WHERE a = 3", ROWS, [(3,)]),
         (T + "SELECT a FROM t LIMIT 99999999999999999999", ROWS, [(1,), (2,), (3,)]),
         (T + f"SELECT {', '.join(f'a AS c{at}' for at in range(300))} FROM t WHERE a = 3", ROWS, [(3,) * 300]),
     ],

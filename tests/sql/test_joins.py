@@ -84,6 +84,18 @@ def test_a_column_of_using_is_that_of_the_side_that_has_one(query: str, duck: Du
     assert ours(query, ROWS, DECLARATIONS) == duck.run(query)
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT * FROM (SELECT t.a, u.a FROM t JOIN u ON t.b = u.c) AS q",
+        "SELECT q.*, u.c FROM (SELECT a, b AS a FROM t) AS q CROSS JOIN u",
+        "WITH q AS (SELECT * FROM t AS x LEFT JOIN t AS y ON x.a = y.b) SELECT * FROM q WHERE true",
+    ],
+)
+def test_a_star_shows_each_of_several_columns_of_one_name(query: str, duck: Duck) -> None:
+    assert ours(query, ROWS, DECLARATIONS) == duck.run(query)
+
+
 def test_using_finds_columns_of_tables_that_nobody_declared() -> None:
     db = hw.Database(hw.compile("SELECT x.n, y.m, k FROM x FULL JOIN y USING (k)"))
     db.apply(insert={"x": [{"k": 1, "n": 2}], "y": [{"k": 3, "m": 4}]})
@@ -96,10 +108,11 @@ def test_using_finds_columns_of_tables_that_nobody_declared() -> None:
         ("SELECT b FROM t JOIN u USING (z)", "USING (z) finds no such column on the left"),
         ("SELECT c FROM t JOIN v ON t.a = v.a JOIN u USING (a)", "USING (a) finds it in `t` and `v`"),
         ("SELECT a FROM t JOIN u USING (a), v", "column `a` is ambiguous: `t` and `v` have it"),
+        ("SELECT a FROM (SELECT a, b AS a FROM t) AS q", "column `a` is ambiguous: `q` has it twice"),
         ("SELECT t.a FROM t, t", "`t` stands twice in this FROM"),
     ],
 )
-def test_what_using_cannot_find_is_told(query: str, message: str) -> None:
+def test_what_a_name_cannot_find_is_told(query: str, message: str) -> None:
     with pytest.raises(hw.ProgramError) as problem:
         hw.compile(DECLARATIONS + query)
     assert message in str(problem.value)

@@ -73,8 +73,8 @@ def _outcome(file: str) -> _Outcome:
 def _print_diagnosis(file: str) -> None:
     from headwater.language.sql.doctor import diagnose
 
-    source = read_source(file)
     try:
+        source = read_source(file)
         findings = diagnose(source) if is_sql(source.text) or file.lower().endswith(".sql") else None
     except ProgramError:
         return  # its mistakes have been told

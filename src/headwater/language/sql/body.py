@@ -13,6 +13,8 @@ from headwater.language.sql.tables import Column, Source, Table
 from headwater.language.sql.text import Place
 from headwater.language.tree import Atom, Variable
 
+AT = "column"  # the place of a column that `*` stands for: several may have its name
+
 
 @dataclass(slots=True)
 class Found:
@@ -112,7 +114,10 @@ class Body:
         return self._in(unsure[0], name, node) if unsure else None
 
     def _in(self, source: Source, name: str, node: exp.Column) -> Found | None:
-        place = source.table.place(name)
+        place = node.meta.get(AT) if node.meta else None
+        if place is None:
+            place = source.table.place(name)
+            self._refuse_two(source, name, node)
         if place is None and source.table.open:
             source.table.columns.append(Column(name))
             place = len(source.table.columns) - 1
@@ -122,6 +127,15 @@ class Body:
             source.variables.append(self.names.variable(name, source.alias))
         variable = source.variables[place]
         return Found(Variable(variable.name, span=self.context.text.span(node)), source.table.columns[place])
+
+    def _refuse_two(self, source: Source, name: str, node: exp.Column) -> None:
+        if sum(column.name.lower() == name.lower() for column in source.table.columns) > 1:
+            self.context.text.refuse(
+                "HW231",
+                f"column `{name}` is ambiguous: `{source.spelt}` has it twice",
+                node,
+                hint=f"give one of them another name where `{source.spelt}` is made: ... AS {name}2",
+            )
 
     def _no_column(self, source: Source, node: exp.Column) -> None:
         columns = [column.name for column in source.table.columns]

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from headwater.core.source import Span
 from headwater.core.types import Type
-from headwater.language.sql.body import Body
+from headwater.language.sql.body import AT, Body
 from headwater.language.sql.conditions import Conditions
 from headwater.language.sql.joins import Joins
 from headwater.language.sql.rules import ALWAYS, Choices, Names, Piece, made, merged_names
@@ -195,10 +195,11 @@ class Selects:
                     node,
                     hint=f"declare it with CREATE TABLE {source.alias} (...), or name the columns",
                 )
-            for column in source.table.columns:
+            for at, column in enumerate(source.table.columns):
                 if wanted or column.name.lower() not in source.merged:
                     made_up = exp.column(column.name, table=source.alias, quoted=True)
                     made_up.this.meta.update(_place(node))
+                    made_up.meta[AT] = at
                     found.append(Item(column.name, made_up, made_up))
         return found
 

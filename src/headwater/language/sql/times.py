@@ -43,26 +43,29 @@ def months(node: exp.Expr) -> int | None:
     return None if size is None or amount is None else size * int(amount[1])
 
 
-def shifted(values: Values, node: exp.Binary, span: Span | None) -> Value | None:
-    """A time so many months, or a date so many days, later or earlier; None if the sum is none of these."""
+def months_later(values: Values, node: exp.Binary, span: Span | None) -> Value | None:
+    """A time so many months later or earlier; None if no months are added."""
     from headwater.language.sql.values import Value
 
-    sign = {exp.Add: 1, exp.Sub: -1}.get(type(node))
-    if sign is None:
-        return None
-    sides = [(node.this, node.expression)] + ([(node.expression, node.this)] if sign == 1 else [])
-    for base, shift in sides:
+    for base, shift in ((node.this, node.expression), (node.expression, node.this)):
         count = months(shift)
-        if count is not None:
+        if count is not None and (isinstance(node, exp.Add) or shift is node.expression):
             given = values.value(base)
-            later = Constant("MONTH", Type.STRING), Constant(count * sign, Type.INT), _moment(given, span)
-            return Value(Call("time_later", later, span=span), Type.TIMESTAMP, True, given.date)
-    given, days = values.value(node.this), values.value(node.expression)
-    if not given.date or given.is_null or days.type is not Type.INT:
+            later = Constant("MONTH", Type.STRING), Constant(count if isinstance(node, exp.Add) else -count, Type.INT)
+            call = Call("time_later", (*later, _moment(given, span)), span=span)
+            return Value(call, Type.TIMESTAMP, True, given.date)
+    return None
+
+
+def days_later(date: Value, days: Value, sign: str, span: Span | None) -> Value | None:
+    """A date so many days later or earlier; None if it is no date, or no number of days."""
+    from headwater.language.sql.values import Value
+
+    if not date.date or date.is_null or days.type is not Type.INT or sign not in "+-":
         return None
-    number = days.term if sign == 1 else Binary("-", Constant(0, Type.INT), days.term, span=span)
-    call = Call("date_add", (given.term, number), span=span)
-    return Value(call, Type.TIMESTAMP, given.nullable or days.nullable, True)
+    number = days.term if sign == "+" else Binary("-", Constant(0, Type.INT), days.term, span=span)
+    call = Call("date_add", (date.term, number), span=span)
+    return Value(call, Type.TIMESTAMP, date.nullable or days.nullable, True)
 
 
 def converted(values: Values, node: exp.Expr, span: Span | None) -> Value:

@@ -107,7 +107,7 @@ class Values:
             case exp.Neg():
                 return self._negative(node, span)
             case exp.Add() | exp.Sub() | exp.Mul():
-                return times.shifted(self, node, span) or self._arithmetic(node, span)
+                return times.months_later(self, node, span) or self._arithmetic(node, span)
             case exp.Div():
                 return self._divided(node, span)
             case exp.DPipe() | exp.BitwiseOr():
@@ -260,8 +260,16 @@ class Values:
 
     def _arithmetic(self, node: exp.Binary, span: Span | None) -> Value:
         left, right = self.value(node.this), self.value(node.expression)
+        sign = _ARITHMETIC[type(node)]
+        later = times.days_later(left, right, sign, span)
+        if later is not None:
+            return later
         kind = _arithmetic(left.type, right.type)
-        term = Binary(_ARITHMETIC[type(node)], left.term, right.term, span=span)
+        if kind is None and left.type is not None and right.type is not None and not _counts(left.type, right.type):
+            message = f"`{sign}` does not work on {left.type.value} and {right.type.value}"
+            hint = "texts are joined by ||" if sign == "+" else "cast one side: CAST(... AS INT)"
+            self.text.refuse("HW403", message, node, hint=hint)
+        term = Binary(sign, left.term, right.term, span=span)
         date = kind is Type.TIMESTAMP and any(one.date for one in (left, right)) and _has_whole_days(node)
         return Value(term, kind, left.nullable or right.nullable, date)
 
@@ -492,6 +500,11 @@ def _comparable(left: Type | None, right: Type | None) -> bool:
     return (
         pair <= {Type.INT, Type.FLOAT} or pair <= {Type.STRING, Type.ADDRESS} or pair == {Type.STRING, Type.TIMESTAMP}
     )
+
+
+def _counts(left: Type, right: Type) -> bool:
+    """Whether arithmetic may mean something: the checks know more of durations and times."""
+    return {left, right} <= {Type.INT, Type.FLOAT, Type.TIMESTAMP, Type.DURATION}
 
 
 def _arithmetic(left: Type | None, right: Type | None) -> Type | None:

@@ -41,6 +41,7 @@ class Views:
                 self.text.refuse("HW204", f"`{view.name}` is defined twice", view.span, hint="rename one of them")
             by_name[view.name.lower()] = view
             self._check_columns(view)
+        self._refuse_later(list(by_name.values()), parent)
         names = {key: self._relation(view.name, owner) for key, view in by_name.items()}
         for group in components(by_name):
             try:
@@ -51,6 +52,19 @@ class Views:
                     named = _headings(by_name[key])
                     scope.views.setdefault(key, Table(names[key], named, open=not named))
         return scope
+
+    def _refuse_later(self, views: list[View], outside: Scope) -> None:
+        """Without RECURSIVE, a view sees the views before it only: a later one's name would mean a table."""
+        for at, view in enumerate(views):
+            read = set() if view.recursive else mentioned(view)
+            later = next((one for one in views[at + 1 :] if one.name.lower() in read), None)
+            if later is not None and not self._is_known(later.name.lower(), outside):
+                self.text.refuse(
+                    "HW233",
+                    f"`{view.name}` reads `{later.name}`, which comes after it",
+                    view.span,
+                    hint=f"put `{later.name}` first; or, if they read each other, write RECURSIVE before both",
+                )
 
     def _relation(self, name: str, owner: str) -> str:
         if name.lower() not in self.context.taken or not owner:
