@@ -151,3 +151,29 @@ def test_shards_that_exchange_rows_over_state_that_only_hadoop_reaches(
     run()
     assert rows(hws.view(checkpoint, "low")) == lowest(links - {(2, 3)})
     assert told[1] == {(at, low, kind, 1) for at in (3, 4, 5, 6) for low, kind in ((0, "delete"), (3, "insert"))}
+
+
+def test_a_path_without_a_scheme_is_where_spark_has_it(spark: Any, tmp_path: Path) -> None:
+    """In the default file system of the session, for state and output as for Spark's own part of the checkpoint."""
+    source, checkpoint, output = tmp_path / "in", f"/all{tmp_path}/check", f"/all{tmp_path}/out"
+    drop(source, 0, [link(1, 2), link(2, 3)])
+    settings = spark.sparkContext._jsc.hadoopConfiguration()
+    before = settings.get("fs.defaultFS")
+    settings.set("fs.defaultFS", "far://store/")
+    try:
+        links = spark.readStream.schema("x long, y long, _change_type string").json(f"file://{source}")
+        finish(hws.maintain(hw.compile(CLOSURE), {"link": links}, checkpoint=checkpoint, output=output, trigger=NOW))
+        assert rows(hws.view(checkpoint, "reach")) == {(1, 2), (2, 3), (1, 3)}
+        assert rows(spark.read.parquet(f"{output}/reach/current")) == {(1, 2), (2, 3), (1, 3)}
+        told: list[int] = []
+        local = hws.maintain(
+            hw.compile(CLOSURE), {"link": links}, checkpoint=f"file://{tmp_path}/local", shards=1,
+            foreach_changes=lambda changes, _: told.append(changes["reach"].count()), trigger=NOW,
+        )  # fmt: skip
+        finish(local)
+    finally:
+        settings.set("fs.defaultFS", before)
+    assert {one.name for one in (tmp_path / "check").iterdir()} >= {"headwater", "offsets", "commits"}
+    assert (tmp_path / "out" / "reach" / "changes" / "batch-00000000-0.parquet").exists()
+    assert told == [3]
+    assert (tmp_path / "local" / "headwater" / "manifest-0").exists()

@@ -1,8 +1,9 @@
 """Files of a checkpoint, wherever it lies: on a disk that all machines see, or in any store that Spark can write.
 
-A path without a scheme, or with `file:`, is written by the operating system; `hdfs:`, `viewfs:`, `s3:` (also spelt
-`s3a:` and `s3n:`), `gs:` and `abfs:` (`abfss:`) through Arrow's own clients, with the credentials that those find in
-the environment of the process. Driver and executors both use the path, so what they find there must be the same.
+A path without a scheme is in the session's default file system, as it is for Spark itself: nearly always that of the
+operating system, which is `file:` as well. `hdfs:`, `viewfs:`, `s3:` (also spelt `s3a:` and `s3n:`), `gs:` and `abfs:`
+(`abfss:`) are written through Arrow's own clients, with the credentials that those find in the environment of the
+process. Driver and executors both use the path, so what they find there must be the same.
 Whatever Arrow cannot open is left to Hadoop's clients, in the JVM of the driver (see `hadoop`).
 
 `write` promises that the file is on disk, whole, when it returns; until then a reader may see part of it. `create`
@@ -24,6 +25,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from urllib.parse import unquote
 
@@ -50,6 +52,11 @@ class Folder(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.path!r})"
+
+    @property
+    def uri(self) -> str:
+        """What Spark finds it by, whatever its default file system is."""
+        return self.path
 
     @abstractmethod
     def read(self, name: str) -> bytes: ...
@@ -88,6 +95,10 @@ class LocalFolder(Folder):
 
     def __init__(self, path: str) -> None:
         super().__init__(str(Path(path).absolute()))
+
+    @property
+    def uri(self) -> str:
+        return f"file://{self.path}"
 
     def _at(self, name: str) -> Path:
         return Path(self.path) / name
@@ -210,7 +221,8 @@ def folder(path: str | os.PathLike[str]) -> Folder:
     text = os.fspath(path)
     match _scheme(text):
         case None:
-            return LocalFolder(text)
+            elsewhere = _by_default(text)
+            return LocalFolder(text) if elsewhere is None else folder(elsewhere)
         case "file":
             return LocalFolder("/" + unquote(text[len("file:") :]).lstrip("/"))
         case known if known in _ARROW_SCHEMES:
@@ -246,13 +258,24 @@ def _scheme(path: str) -> str | None:
     return None if found is None else found.group(1).lower()
 
 
-def _hadoop_folder(path: str) -> Folder | None:
-    """The folder through Hadoop; None where this process has no JVM."""
+def _hadoop() -> ModuleType | None:
+    """The way through Hadoop, which needs pyspark and a JVM; None where this process has none."""
     if find_spec("pyspark") is None:
         return None
-    from headwater.spark import hadoop  # needs pyspark, which the rest of this module does not
+    from headwater.spark import hadoop
 
-    return hadoop.HadoopFolder(path) if hadoop.is_there() else None
+    return hadoop if hadoop.is_there() else None
+
+
+def _hadoop_folder(path: str) -> Folder | None:
+    found = _hadoop()
+    return None if found is None else found.HadoopFolder(path)
+
+
+def _by_default(path: str) -> str | None:
+    """A path without a scheme as the session's default file system has it; None: that of the operating system."""
+    found = _hadoop()
+    return None if found is None else found.by_default(path)
 
 
 def _connected(uri: str) -> tuple[Any, str]:

@@ -30,6 +30,7 @@ from headwater.spark.filesystem import Blocks, Folder
 from headwater.spark.relay import Relay, RelayedFolder
 
 _BUFFER = 1 << 20
+_DEFAULT = "fs.defaultFS"
 _NUMBERS = (  # how clients say what the operating system has numbers for; the first that is found in a text counts
     ("FileAlreadyExistsException", errno.EEXIST),
     ("Permission denied", errno.EACCES),
@@ -48,6 +49,16 @@ _lock = threading.Lock()
 def is_there() -> bool:
     """Whether this process has a JVM with Hadoop in it: a driver has, a worker and a client of Connect have not."""
     return SparkContext._active_spark_context is not None
+
+
+def by_default(path: str) -> str | None:
+    """A path without a scheme, with that of the session's default file system; None: it is a path of this machine."""
+    context: Any = SparkContext._active_spark_context
+    if str(context._jsc.hadoopConfiguration().get(_DEFAULT)).startswith("file:"):
+        return None
+    with _told():
+        root = context._jvm.org.apache.hadoop.fs.Path(path)
+        return str(root.getFileSystem(context._jsc.hadoopConfiguration()).makeQualified(root).toString())
 
 
 class HadoopFolder(Folder):

@@ -130,4 +130,4 @@ def _changes(spark: Any, checkpoint: Checkpoint, view: View, files: list[str]) -
     schema = st.StructType([st.StructField(one.name, spark_type(one.type)) for one in feed_schema(view)])
     if not files:
         return spark.createDataFrame([], schema)
-    return spark.read.schema(schema).parquet(*(f"{checkpoint.folder.path}/{name}" for name in files))
+    return spark.read.schema(schema).parquet(*(f"{checkpoint.folder.uri}/{name}" for name in files))
