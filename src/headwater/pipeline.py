@@ -14,6 +14,7 @@ from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import ProgramError, SyntaxProblem
 from headwater.core.source import Source
 from headwater.core.types import Type
+from headwater.language.depth import deepest
 from headwater.language.printer import as_written, print_tree
 from headwater.language.reading import read_program, read_sql, read_text
 from headwater.language.sql.wording import TOO_DEEP, in_sql
@@ -157,7 +158,7 @@ def compile_tree(tree: Tree, *, disabled: Iterable[str] = ()) -> CompiledProgram
     except RecursionError:
         if tree.text is None:  # Datalog's parser bounds the depth of its terms
             raise
-        raise SyntaxProblem((TOO_DEEP,)) from None
+        raise SyntaxProblem((replace(TOO_DEEP, span=deepest(tree.statements)),)) from None
 
 
 def _with_times(checked: Program, disabled: tuple[str, ...]) -> Program:

@@ -91,3 +91,10 @@ def test_version_and_help() -> None:
         assert result.exit_code == 0
         assert "headwater" in result.stdout.lower()
     assert "headwater check paths.dl" in run("check", "--help").stdout
+
+
+def test_what_spark_would_do_with_a_file_that_is_not_there(tmp_path: Path) -> None:
+    result = run("check", "--spark", str(tmp_path / "nowhere.sql"))
+    assert result.exit_code == 2
+    assert "there is no such file" in result.stderr
+    assert isinstance(result.exception, SystemExit)

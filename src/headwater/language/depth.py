@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from headwater.core.diagnostics import Diagnostic
+from headwater.core.source import Span
 from headwater.language.tree import (
     Aggregate,
     Assign,
@@ -40,6 +41,15 @@ def too_deep(statements: Sequence[Statement | Include], length: int) -> Iterator
                 note="every bracket is a level, and so is every operator in a row of them",
                 hint="name parts of it, as in `X = ..., Y = X + ...`",
             )
+
+
+def deepest(statements: Sequence[Statement | Include]) -> Span | None:
+    """The place of the term that is nested deepest."""
+    level = [(term, term) for statement in statements for term in _roots(statement)]
+    last: list[tuple[Term, Term]] = []
+    while level:
+        last, level = level, [(child, root) for term, root in level for child in _children(term)]
+    return last[0][1].span if last else None
 
 
 def _deep_term(roots: Iterable[Term]) -> Term | None:

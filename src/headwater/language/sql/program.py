@@ -69,7 +69,7 @@ def translate(source: Source, tables: Mapping[str, Schema] | None = None) -> Tre
         program.run()
         return program.tree()
     except RecursionError:
-        raise SyntaxProblem((TOO_DEEP,)) from None
+        raise SyntaxProblem((replace(TOO_DEEP, span=_deepest(text, statements)),)) from None
 
 
 def translate_views(text: Text, views: Sequence[View], tables: Mapping[str, Schema]) -> Tree:
@@ -341,6 +341,24 @@ def _queries(statement: Statement) -> list[exp.Expr]:
             return [each for view in views for each in _queries(view)] + ([select] if select is not None else [])
         case _:
             return []
+
+
+def _deepest(text: Text, statements: list[Statement]) -> Span | None:
+    """The place of the expression that is nested deepest."""
+    level = [(node, node) for statement in statements for node in _queries(statement)]
+    last = level
+    while level:
+        last, level = level, [(inner, _outermost(inner, root)) for node, root in level for inner in _inside(node)]
+    return text.span(last[0][1]) if last else None
+
+
+def _inside(node: exp.Expr) -> list[exp.Expr]:
+    return list(node.iter_expressions())
+
+
+def _outermost(node: exp.Expr, root: exp.Expr) -> exp.Expr:
+    """The expression that a node belongs to: it begins anew below each query and clause."""
+    return node if isinstance(node.parent, exp.Query | exp.Where | exp.Having | exp.Join) else root
 
 
 def _in_order(problems: list[Diagnostic]) -> list[Diagnostic]:

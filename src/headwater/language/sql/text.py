@@ -83,6 +83,7 @@ class Text:
                 "this is no query",
                 tokens[0],
                 note="Headwater reads CREATE TABLE, CREATE STREAM, CREATE VIEW, WITH and SELECT",
+                hint="rows come from files, frames or `db.apply`, never from SQL",
             )
         return query
 

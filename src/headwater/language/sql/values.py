@@ -170,9 +170,10 @@ class Values:
             case exp.Paren():
                 return self.truth(node.this)
             case exp.And() | exp.Or():
-                left, right = self.truth(node.this), self.truth(node.expression)
+                parts = [self.truth(part) for part in _chain(node, type(node))]
                 name = "all_true" if isinstance(node, exp.And) else "any_true"
-                return _bool(Call(name, (left.term, right.term), span=span), left.nullable or right.nullable)
+                call = Call(name, tuple(part.term for part in parts), span=span)
+                return _bool(call, any(part.nullable for part in parts))
             case exp.Not():
                 inner = self.truth(node.this)
                 return _bool(Call("negated", (inner.term,), span=span), inner.nullable)
