@@ -7,7 +7,8 @@ distinct step and a bound on depth), and the loop that people write by hand (sem
 localCheckpoint; adaptive execution off, as many partitions as cores). Streams keep Spark's own way of writing its
 checkpoint files; an empty batch is one whose function does nothing. Batches count by the median of their later half.
 With the checkpoint files that `local_session` sets, an empty batch took 0.08 s where it takes 0.2 s here, and the batch
-of 100 changes hardly less than here: about 6 empty ones. The bound of 3 holds with Spark's own setting only.
+of 100 changes hardly less than here: about 6 empty ones. The bound of 3 holds with Spark's own setting only. Restarts
+are shown with both, beside the first batch of a query that does nothing in the same two stages.
 
 Without a part, all run, and the table goes to benchmarks/spark.md.
 """
