@@ -174,3 +174,20 @@ def test_a_limit_holds_for_what_is_read_and_not_for_what_changes() -> None:
     assert changes[view].inserted.num_rows > 2
     db.apply(delete={"e": [(3, 1)]})
     assert db.table(view)["x"].to_pylist() == [3, 4]
+
+
+def test_the_widest_way_is_the_greatest_of_the_least() -> None:
+    program = hw.compile("""
+        CREATE TABLE pipe (src STRING NOT NULL, dst STRING NOT NULL, width INT NOT NULL);
+        WITH RECURSIVE way(src, dst, max() AS width) AS (
+          SELECT src, dst, width FROM pipe
+          UNION
+          SELECT way.src, pipe.dst, least(way.width, pipe.width) FROM way JOIN pipe ON way.dst = pipe.src
+        )
+        SELECT dst, width FROM way WHERE src = 'a'
+    """)
+    db = hw.Database(program)
+    db.apply(insert={"pipe": [("a", "b", 3), ("b", "c", 2), ("a", "c", 1), ("c", "a", 5)]})
+    assert db.rows("result") == {("a", 2), ("b", 3), ("c", 2)}
+    db.apply(delete={"pipe": [("b", "c", 2)]})
+    assert db.rows("result") == {("a", 1), ("b", 3), ("c", 1)}

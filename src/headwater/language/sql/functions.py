@@ -55,10 +55,17 @@ def _some(name: str) -> Build:
     return build
 
 
-def _greatest(values: Sequence[Value], span: Span | None) -> Value:
-    """Of times and integers that cannot be null, by the name that Datalog has for it: so the time of a row is made."""
-    plain = {value.type for value in values} in ({Type.INT}, {Type.TIMESTAMP})
-    return _some("largest" if plain and not any(value.nullable for value in values) else "greatest")(values, span)
+def _best(name: str, rules: str) -> Build:
+    """Of times and integers that cannot be null, by the name that rules have for it.
+
+    So the time of a row is made, and a recursion may keep the best of what it computes.
+    """
+
+    def build(values: Sequence[Value], span: Span | None) -> Value:
+        plain = {value.type for value in values} in ({Type.INT}, {Type.TIMESTAMP})
+        return _some(rules if plain and not any(value.nullable for value in values) else name)(values, span)
+
+    return build
 
 
 _ONE, _TWO = ("this",), ("this", "expression")
@@ -109,8 +116,8 @@ CALLS: Mapping[type[exp.Expr], Known] = MappingProxyType(
         exp.ArraySize: Known(_ONE, _call("size", Type.INT)),
         exp.ArrayAppend: Known(_TWO, _call("append", Type.LIST), ("null_propagation",)),
         exp.Coalesce: Known(("this", "expressions"), _some("coalesce"), ("is_nvl", "is_null")),
-        exp.Greatest: Known(("this", "expressions"), _greatest, ("ignore_nulls",)),
-        exp.Least: Known(("this", "expressions"), _some("least"), ("ignore_nulls",)),
+        exp.Greatest: Known(("this", "expressions"), _best("greatest", "largest"), ("ignore_nulls",)),
+        exp.Least: Known(("this", "expressions"), _best("least", "smallest"), ("ignore_nulls",)),
     }
 )
 

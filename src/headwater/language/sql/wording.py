@@ -28,7 +28,8 @@ _RULES = (
 _HINTS = {
     "HW501": "read the finished view from outside: write a second view, or the last SELECT, with NOT IN or NOT EXISTS",
     "HW502": "aggregate over the finished view, in a second view or in the last SELECT; min and max may stay inside",
-    "HW504": "inside the recursion it may only stand in the column that keeps it (min() AS cost); use it from outside",
+    "HW504": "inside the recursion it may only stand in the column that keeps it (min() AS cost), as it is or in "
+    "+, greatest and least of columns that are NOT NULL; use it from outside",
     "HW505": "keep one best column: min() AS cost; select what else is needed over the finished view",
 }
 
@@ -62,4 +63,6 @@ def _phrase(name: str) -> str:
     if not owner or not helpers or not helpers[-1]:
         return f"`{name}`"
     kind = re.sub(r"_?\d+$", "", helpers[-1])
+    if not kind:
+        return f"`{owner[:1].lower()}{owner[1:]}`"  # a variable for what a column is computed as
     return _KINDS[kind].format(owner) if kind in _KINDS else f"`{helpers[-1]}`"
