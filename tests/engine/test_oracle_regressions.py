@@ -210,3 +210,25 @@ def test_a_best_row_needs_values_that_nobody_asks_for_too() -> None:
         Step({"e": [("a", "b", 1), ("b", "c", 0)]}, {}, {"d": {("a", "b", 1), ("b", "c", 0)}}),
         Step({"e": [("b", "d", 2)]}, {}, {"d": {("a", "b", 1), ("b", "c", 0), ("b", "d", 2), ("a", "d", 3)}}),
     )
+
+
+def test_rows_that_two_negated_atoms_forbid_at_once() -> None:
+    replay(
+        """
+        relation t(c0: int).
+        relation u(c0: int).
+        v(X) :- u(X).
+        w(X, count<Y>) :- u(Y), X = Y.
+        r(X) :- t(X), !v(X), !w(X, _).
+        s(X, Y) :- t(X), t(Y), !u(X), !u(Y).
+        """,
+        Step({}, {}, {"r": set(), "s": set()}),
+        Step(
+            {"t": [(1,), (2,)], "u": [(5,)]},
+            {},
+            {"r": {(1,), (2,)}, "s": {(1, 1), (1, 2), (2, 1), (2, 2)}},
+        ),
+        Step({"u": [(2,)]}, {}, {"r": {(1,)}, "s": {(1, 1)}}),
+        Step({"u": [(1,)], "t": [(3,)]}, {"u": [(5,)]}, {"r": {(3,)}, "s": {(3, 3)}}),
+        Step({}, {"u": [(1,), (2,)]}, {"r": {(1,), (2,), (3,)}, "s": {(x, y) for x in (1, 2, 3) for y in (1, 2, 3)}}),
+    )

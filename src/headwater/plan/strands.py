@@ -228,7 +228,11 @@ def arrive(draft: Draft, rule: int) -> tuple[Strand, ...]:
 
 
 def forbid(draft: Draft, rule: int) -> tuple[Strand, ...]:
-    """A row of a negated atom came: the derivations that held while it was absent."""
+    """A row of a negated atom came: the derivations that held while it was absent.
+
+    Other negated atoms are not asked: theirs may have come in the same transaction, and the proof of the head tells
+    whether the derivation held.
+    """
     return tuple(_from_negated(draft, rule, goal, still_absent=False) for goal in _negations(draft))
 
 
@@ -245,7 +249,7 @@ def _from_negated(draft: Draft, rule: int, goal: Negation, *, still_absent: bool
     start = pattern(goal.atom.relation, goal.atom.args, ())
     goals = _Goals(draft, {name for _, name in start.binds}, _everything(draft))
     if not still_absent:
-        goals.others.remove(goal)
+        goals.others = [other for other in goals.others if not isinstance(other, Negation)]
     return _finish(draft, rule, start, None, goals)
 
 
