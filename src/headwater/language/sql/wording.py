@@ -26,6 +26,8 @@ _RULES = (
     ("by another rule", "by another part"),
 )
 _HINTS = {
+    "HW402": "cast one side: CAST(... AS DOUBLE), or CAST(... AS STRING)",
+    "HW407": "cast one part: CAST(... AS DOUBLE), or CAST(... AS STRING)",
     "HW501": "read the finished view from outside: write a second view, or the last SELECT, with NOT IN or NOT EXISTS",
     "HW502": "aggregate over the finished view, in a second view or in the last SELECT; min and max may stay inside",
     "HW504": "inside the recursion it may only stand in the column that keeps it (min() AS cost), as it is or in "
