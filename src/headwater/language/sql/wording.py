@@ -12,7 +12,7 @@ from dataclasses import replace
 from headwater.core.diagnostics import Diagnostic
 
 _QUOTED = re.compile(r"`([^`]*'[^`]*)`")
-_BARE = re.compile(r"(?<![\w`'])([^\W\d]\w*(?:'\w+)+)")
+_BARE = re.compile(r"(?<![\w`'])([^\W\d]\w*(?:'(?!s\b)\w+)+)")  # but not an English genitive
 _KINDS = {
     **dict.fromkeys(("rows", "asked", "any", "value", "values"), "a subquery of `{}`"),
     **dict.fromkeys(("part", "left", "right", "join", "match"), "a part of `{}`"),
