@@ -105,6 +105,8 @@ class Maker:
     def restrict(self, body: Body) -> None:
         if self.dice.chance(25):
             body.forbid(self.dice.pick(self.below))
+            if self.dice.chance(40):
+                body.forbid(self.dice.pick(self.below))
         if self.dice.chance(25):
             body.compare()
         if "list" in body.bound and self.dice.chance(40):

@@ -232,3 +232,12 @@ def test_of_equally_good_rows_the_earliest_is_told_of() -> None:
         change = db.without({"s": [(17, "a")]})["d"]
         assert change.deleted.to_pylist() == [{"t": 17, "x": "a", "c": 0.0}]
         assert change.inserted.to_pylist() == [{"t": 18, "x": "a", "c": 0.0}]
+
+
+def test_a_fact_without_columns_that_ends() -> None:
+    db = hw.Database(hw.compile("relation on() ttl 6. relation a(x: int). d(X) :- a(X), on()."), "absorption")
+    db.advance(2)
+    db.apply(insert={"on": [()], "a": [(1,)]})
+    assert set(db.critical("d", (1,)).facts) == {("on", ()), ("a", (1,))}
+    db.advance(8)
+    assert db.rows("d") == set()

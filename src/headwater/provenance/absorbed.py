@@ -186,7 +186,9 @@ def _net(came: Codes, went: Codes, table: Table) -> tuple[Codes, Codes]:
     width = came.shape[1] - (table.lease is not None)
     new = dict.fromkeys(map(tuple, came[:, :width].tolist()))
     old = dict.fromkeys(map(tuple, went[:, :width].tolist()))
+    added = [row for row in new if row not in old]
+    removed = [row for row in old if row not in new]
     return (
-        np.array([row for row in new if row not in old], dtype=np.int64).reshape(-1, width),
-        np.array([row for row in old if row not in new], dtype=np.int64).reshape(-1, width),
+        np.array(added, dtype=np.int64).reshape(len(added), width),
+        np.array(removed, dtype=np.int64).reshape(len(removed), width),
     )

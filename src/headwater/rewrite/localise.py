@@ -255,8 +255,9 @@ class _Localiser:
         self, rule: Rule, goals: Sequence[Goal], rest: Goals, later: Iterable[Goal], place: Place
     ) -> tuple[Atom, Goals]:
         """What `goals` bind, as a relation at `place`, for all that is still to come; and the `rest` still to do."""
-        bound = _names(goals)
-        if isinstance(place, Variable) and place.name not in bound:
+        bound = _names(goal for goal in goals if isinstance(goal, Atom))
+        asked = _names(goals) | ({place.name} if isinstance(place, Variable) else set())
+        if asked - bound:  # what the rest computes stands in a negated goal, or tells the place
             done: Goals = rest
         else:
             done = tuple(goal for goal in rest if not isinstance(goal, Assign) and goal_names(goal) <= bound)

@@ -252,3 +252,16 @@ def test_lazy_shipping_tells_of_one_derivation_at_a_time() -> None:
         outcome = made.apply(delete={"link": [(f"b{at}", "c")]})
         assert set(outcome.changes["reachable"][1]) == {(f"b{at}", "c")}
         assert outcome.traffic.provenance <= 6 * outcome.traffic.rows
+
+
+def test_a_value_that_is_computed_and_negated_before_another_negation() -> None:
+    text = """
+    relation a(x: int, y: int).
+    relation b(x: int).
+    relation c(x: int).
+    p(X, Y) :- a(X, Y), Z = X + Y, !b(Z), !c(Y).
+    """
+    network = Network(hw.compile(text), 3)
+    network.apply(insert={"a": [(x, y) for x in range(4) for y in range(4)], "b": [(2,), (5,)], "c": [(0,)]})
+    expected = {(x, y) for x in range(4) for y in range(1, 4) if x + y not in (2, 5)}
+    assert network.rows("p") == expected
