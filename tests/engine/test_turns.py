@@ -16,10 +16,14 @@ total(P, sum<C>) :- uses(P, O, N), total(O, T), C = N * T.
 """
 
 
-def ladder(length: int) -> dict[str, list[tuple[int, ...]]]:
-    """Every part is made of the two below it, so that ways of all lengths lead up."""
-    uses = [(part, part - down, 1) for part in range(length) for down in (1, 2) if part >= down]
-    return {"price": [(part, 1) for part in range(length)], "uses": uses}
+LADDERS, STEPS = 300, 12
+
+
+def ladders() -> dict[str, list[tuple[int, ...]]]:
+    """Every part is made of the two below it on its ladder, so that ways of all lengths lead up."""
+    parts = range(LADDERS * STEPS)
+    uses = [(part, part - down, 1) for part in parts for down in (1, 2) if part % STEPS >= down]
+    return {"price": [(part, 1) for part in parts], "uses": uses}
 
 
 def costs(price: dict[int, int], uses: dict[tuple[int, int], int]) -> set[tuple[int, int]]:
@@ -32,16 +36,23 @@ def costs(price: dict[int, int], uses: dict[tuple[int, int], int]) -> set[tuple[
     return set(found.items())
 
 
-@pytest.mark.parametrize("change", [{"delete": {"price": [(0, 1)]}}, {"insert": {"price": [(0, 5)]}}], ids=str)
-def test_a_change_at_the_bottom_is_added_up_once_per_part(change: dict[str, dict[str, list[tuple[int, ...]]]]) -> None:
-    length = 60
+@pytest.mark.parametrize("grown", [False, True])
+def test_changes_at_the_bottom_are_added_up_once_per_part(grown: bool) -> None:
     db = hw.Database(hw.compile(TOTALS))
-    db.apply(insert=ladder(length))
+    db.apply(insert=ladders())
     store = db._shard.stores["total"]
     before = store.size
-    db.apply(**change)
-    assert store.size - before <= length
-    assert len(db.rows("total")) == length - ("delete" in change)
+    bottom = range(0, LADDERS * STEPS, STEPS)
+    if grown:
+        db.apply(insert={"price": [(part, 5) for part in bottom]})
+    else:
+        db.apply(delete={"price": [(part, 1) for part in bottom]})
+    assert store.size - before == LADDERS * (STEPS if grown else STEPS - 1)  # more would have been cleared away
+    price = dict.fromkeys(range(STEPS), 1) | {0: 6 if grown else 0}
+    uses = {(above, below): 1 for above, below, _ in ladders()["uses"] if above < STEPS}
+    one = {row for row in costs(price, uses) if row != (0, 0)}
+    assert {row for row in db.rows("total") if row[0] < STEPS} == one
+    assert len(db.rows("total")) == LADDERS * len(one)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -481,10 +481,11 @@ class LevelRun:
             for aggregator in self._level._aggregators:
                 self._replace(aggregator, *aggregator.settle(journal), tick)
             return
-        for aggregator, groups, height in self._turns.next(journal):
-            rows = aggregator.rows(groups)
-            self._replace(aggregator, groups, rows, tick)
-            aggregator.head.note_height(aggregator.head.find(rows), height)
+        for aggregator, groups, heights in self._turns.next(journal):
+            self._replace(aggregator, groups, aggregator.rows(groups), tick)
+            head = aggregator.head
+            at, rows = rows_with(head.index(aggregator.plan.group), groups, head)
+            head.note_heights(rows, heights[at])
 
     def _replace(self, aggregator: Aggregator, groups: Codes, rows: Codes, tick: int) -> None:
         """Have these groups of an aggregate hold these rows."""

@@ -407,9 +407,9 @@ class Store:
             self.heights = np.zeros(self.capacity, dtype=np.int32)
             self.heights[: known.size] = known
 
-    def note_height(self, rows: Rows, height: int) -> None:
+    def note_heights(self, rows: Rows, heights: Rows) -> None:
         self.keep_heights()
-        self.heights[rows] = height
+        self.heights[rows] = heights
 
     def heights_below(self, rows: Rows) -> Rows:
         """How many sums lie below what these rows rest on, with the highest of it, as far as that is known."""

@@ -3,7 +3,8 @@
 The height of a group is the length of the longest chain of sums below it, as far as one has been seen. It is kept with
 the group's row, and grows when a binding comes that rests on a higher one. Heights never decide what is right, only
 what is done first: where one is too low, as in a first load, where nothing is known yet, a group is worked out more
-than once. So what a change costs follows the groups that it reaches, not the ways on which it reaches them.
+than once. So what a change costs follows the groups that it reaches, not the ways on which it reaches them. A few
+groups do not wait for each other: a round costs more than they do.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from headwater.engine.selection import rows_with
 from headwater.engine.values import Codes
 
 Heights = npt.NDArray[np.int32]
+_FEW = 256  # so many groups are worked out in the time that one more round takes
 
 
 class Turns:
@@ -34,16 +36,20 @@ class Turns:
     def __bool__(self) -> bool:
         return any(groups.shape[0] for groups, _ in self._waiting.values())
 
-    def next(self, journal: Journal) -> Iterator[tuple[Aggregator, Codes, int]]:
-        """The lowest of the groups that may have changed and have not had their turn since, and how high they are."""
+    def next(self, journal: Journal) -> Iterator[tuple[Aggregator, Codes, Heights]]:
+        """Of the groups that may have changed and have had no turn since those that have it now; their heights."""
         for aggregator, waiting in self._waiting.items():
             self._waiting[aggregator] = _merged(aggregator, waiting, *aggregator.touched(journal))
-        least = min((int(heights.min()) for _, heights in self._waiting.values() if heights.size), default=0)
+        every = [heights for _, heights in self._waiting.values() if heights.size]
+        if sum(heights.size for heights in every) < _FEW:
+            highest = max((int(heights.max()) for heights in every), default=0)
+        else:
+            highest = min(int(heights.min()) for heights in every)
         for aggregator, (groups, heights) in self._waiting.items():
-            now = heights == least
+            now = heights <= highest
             if now.any():
                 self._waiting[aggregator] = groups[~now], heights[~now]
-                yield aggregator, groups[now], least
+                yield aggregator, groups[now], heights[now]
 
 
 def _merged(
