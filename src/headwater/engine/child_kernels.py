@@ -38,22 +38,6 @@ def unlink_rows(rows, position, rule_id, rules, proof, first, use, following, be
 
 
 @njit(cache=True, nogil=True)
-def rename_parents(size, position, rule_id, rules, stamp, proof, moved):
-    """Rows of another store have new numbers: rewrite the proofs by `rule_id` that name them at `position`."""
-    for row in range(size):
-        if rules[row] == rule_id and stamp[row] != GONE:
-            proof[row, position] = moved[proof[row, position]]
-
-
-@njit(cache=True, nogil=True)
-def note_parents(size, position, rule_id, rules, stamp, proof, named):
-    """Note the rows that proofs by `rule_id` name at `position`."""
-    for row in range(size):
-        if rules[row] == rule_id and stamp[row] != GONE:
-            named[proof[row, position]] = True
-
-
-@njit(cache=True, nogil=True)
 def mark_children(parents, first, use, following, position, stamp, at, child, out, out_stamp):
     """Mark the rows whose proof rests on `parents`; returns (count, next parent, next child)."""
     count = 0

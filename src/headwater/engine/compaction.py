@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from headwater.engine.child_kernels import note_parents, rename_parents
 from headwater.engine.index import Rows
 from headwater.engine.sieve import rows_by
 from headwater.engine.states import GHOST, GONE
@@ -76,7 +75,8 @@ def _named_anywhere(store: Store) -> npt.NDArray[np.bool_]:
     named = np.zeros(store.size, dtype=np.bool_)
     for use in store.uses:
         child = use.child
-        note_parents(child.size, use.position, use.rule, child.rules, child.stamp, child.proof, named)
+        rows = np.flatnonzero((child.rules[: child.size] == use.rule) & (child.stamp[: child.size] != GONE))
+        named[child.proof[rows, use.position]] = True
     return named
 
 
@@ -89,7 +89,8 @@ def squeeze(store: Store) -> None:
     moved[keep] = np.arange(keep.size, dtype=np.int32)
     for use in store.uses:
         child = use.child
-        rename_parents(child.size, use.position, use.rule, child.rules, child.stamp, child.proof, moved)
+        rows = np.flatnonzero((child.rules[: child.size] == use.rule) & (child.stamp[: child.size] != GONE))
+        child.proof[rows, use.position] = moved[child.proof[rows, use.position]]
     store.relist()
     for child in {use.child for use in store.uses}:
         child.relist()
