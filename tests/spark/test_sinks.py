@@ -1,11 +1,19 @@
-"""When a committed batch is told again: if no part of what it told may be missing, and only then."""
+"""What sinks do again: a committed batch that may not have been told to its end, a table that may not be right."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+import headwater as hw
+from headwater import spark as hws
+from headwater.spark import current
 from headwater.spark.sinks import Sink
 from tests.spark.test_checkpoint import BATCHES, Query
+from tests.spark.test_maintain import NOW, drop, finish, link, rows, stream
 
 
 def test_a_batch_is_pending_while_all_its_files_are_there(tmp_path: Path) -> None:
@@ -21,3 +29,82 @@ def test_a_batch_is_pending_while_all_its_files_are_there(tmp_path: Path) -> Non
     assert sink.is_pending(query.driver, manifest)
     query.driver.folder.remove(named[1])  # the driver dies here: everything has been told
     assert not sink.is_pending(query.driver, manifest)
+
+
+LINKS = "reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
+CHAIN = [link(at, at + 1) for at in range(9)]
+
+
+def written(output: Path) -> set[str]:
+    return {one.name for one in (output / "reach" / "current").glob("part-*")}
+
+
+def table(spark: Any, output: Path) -> set[tuple[Any, ...]]:
+    return rows(spark.read.parquet(str(output / "reach" / "current")))
+
+
+class Kept:
+    """A query over files that come one by one, and what its current table should hold."""
+
+    def __init__(self, spark: Any, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        patch.setattr(current, "_SMALL", 3)  # no view here is small enough to be written in every batch
+        self.spark, self.source, self.checkpoint = spark, folder / "in", folder / "check"
+        self.dropped = 0
+
+    def run(self, changes: list[dict[str, Any]], output: Path, **options: Any) -> set[tuple[Any, ...]]:
+        """The view after these changes."""
+        drop(self.source, self.dropped, changes)
+        self.dropped += 1
+        links = {"link": stream(self.spark, self.source)}
+        given = {"checkpoint": str(self.checkpoint), "output": str(output), "trigger": NOW, "shards": 1} | options
+        finish(hws.maintain(hw.compile(LINKS), links, **given))
+        return rows(hws.view(str(self.checkpoint), "reach"))
+
+
+def test_a_restart_leaves_a_current_table_alone_that_is_good_enough(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query, output = Kept(spark, tmp_path, monkeypatch), tmp_path / "out"
+    loaded = query.run(CHAIN, output)
+    first = written(output)
+    assert table(spark, output) == loaded
+    grown = query.run([link(500, 501)], output)
+    assert written(output) == first
+    assert table(spark, output) == loaded
+    hws.refresh(str(query.checkpoint), str(output))
+    second = written(output)
+    assert table(spark, output) == grown
+    hws.refresh(str(query.checkpoint), str(output))
+    assert written(output) == second, "it is up to date"
+    assert query.run([link(500, 501, "delete"), link(4, 5, "delete")], output) == table(spark, output)
+
+
+def test_a_current_table_that_is_not_known_to_be_whole_is_written_anew(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query, output = Kept(spark, tmp_path, monkeypatch), tmp_path / "out"
+    query.run(CHAIN, output)
+    (output / "reach" / "current" / "_headwater").unlink()  # a driver died while Spark wrote the table
+    for part in (output / "reach" / "current").glob("*part-*"):
+        part.unlink()
+    assert query.run([link(500, 501)], output) == table(spark, output)
+    assert query.run([link(502, 503)], tmp_path / "other") == table(spark, tmp_path / "other")
+    (output / "reach" / "current" / "_headwater").write_text('{"query": []')
+    assert query.run([link(504, 505)], output) == table(spark, output)
+
+
+def test_the_note_of_another_checkpoint_or_of_its_future_is_not_believed(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query, output, copy = Kept(spark, tmp_path, monkeypatch), tmp_path / "out", tmp_path / "copy"
+    query.run(CHAIN, output)
+    shutil.copytree(query.checkpoint, copy)
+    query.run([link(500, 501)], output)
+    hws.refresh(str(query.checkpoint), str(output))
+    shutil.rmtree(query.checkpoint)
+    copy.rename(query.checkpoint)
+    (query.source / "001.json").unlink()
+    assert query.run([link(600, 601), link(602, 603)], output) == table(spark, output)
+    shutil.rmtree(query.checkpoint)
+    shutil.rmtree(query.source)
+    assert query.run([link(1, 2)], output) == table(spark, output)

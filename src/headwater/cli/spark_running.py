@@ -140,6 +140,8 @@ class SparkRunning:
                 typer.echo(f"wrote {path}: {counted(table.num_rows, 'row')}", err=True)
 
     def _maintain(self, program: CompiledProgram, inputs: Mapping[str, list[Any]], progress: ProgressLine) -> None:
+        from headwater.spark.checkpoint import Checkpoint
+        from headwater.spark.current import refresh
         from headwater.spark.maintaining import maintain
 
         query = maintain(
@@ -161,6 +163,9 @@ class SparkRunning:
             query.stop()
         if query.exception() is not None:
             raise HeadwaterError(_first_words(str(query.exception())))
+        if self._once and self._output is not None and Checkpoint(str(self._checkpoint)).committed is not None:
+            progress.step("bringing the current tables up to date")
+            refresh(str(self._checkpoint), self._output)
 
     def _print_changes(self, changes: dict[str, Any], _: int) -> None:
         console = terminal()

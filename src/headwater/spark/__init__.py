@@ -15,18 +15,20 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from headwater.spark.current import refresh
     from headwater.spark.evaluating import evaluate
     from headwater.spark.maintaining import maintain
     from headwater.spark.sql_queries import explain, sql
     from headwater.spark.state_view import progress, view
 
-__all__ = ["evaluate", "explain", "maintain", "progress", "sql", "view"]
+__all__ = ["evaluate", "explain", "maintain", "progress", "refresh", "sql", "view"]
 
 _HOMES = {
     "evaluate": "headwater.spark.evaluating",
     "explain": "headwater.spark.sql_queries",
     "maintain": "headwater.spark.maintaining",
     "progress": "headwater.spark.state_view",
+    "refresh": "headwater.spark.current",
     "sql": "headwater.spark.sql_queries",
     "view": "headwater.spark.state_view",
 }

@@ -15,6 +15,7 @@ opened. Every attempt writes files of its own names, so one that was given up ca
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
@@ -78,6 +79,15 @@ class Checkpoint:
     @property
     def committed(self) -> int | None:
         return None if self.manifest is None else self.manifest.batch
+
+    @property
+    def query(self) -> str | None:
+        """What Spark calls the query of this checkpoint, across restarts; None: it has not named it yet."""
+        above = folder(str(self.path))
+        if "metadata" not in above.names():
+            return None
+        told = json.loads(above.read("metadata"))
+        return str(told["id"])
 
     def resume(self, recipe: Recipe) -> Manifest | None:
         """The state to go on from, for a query that runs this recipe; StateError if the checkpoint was made for

@@ -17,13 +17,14 @@ from headwater.spark import clocks, watermarks
 from headwater.spark.batches import Batches, Plan
 from headwater.spark.checkpoint import Checkpoint
 from headwater.spark.contract import agree
+from headwater.spark.current import CURRENT
 from headwater.spark.filesystem import refuse_hadoop
 from headwater.spark.means import choose_means
 from headwater.spark.programs import program_of
 from headwater.spark.recipe import Recipe
 from headwater.spark.routes import delivered, routed
 from headwater.spark.session import is_connect, session_of
-from headwater.spark.sinks import CURRENT, Sink
+from headwater.spark.sinks import Sink
 from headwater.spark.state_view import views_noted
 
 Callback = Callable[[dict[str, Any], int], None]

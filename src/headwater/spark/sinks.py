@@ -5,8 +5,8 @@ depends on the batch alone. Other file formats, and Parquet in a store that only
 per batch, overwritten if the batch is told again; Delta is told the batch, and skips what it has. Any other format,
 and a function, may be given a batch again after a driver has died in between; `_batch_id` tells.
 
-The current table of a view is written anew where that is cheap: while it is small, or when much of it has changed.
-With `always` it is written in every batch, with `never` not at all; `view` reads the state itself, and is always right.
+The current tables of the views follow where that is cheap (see `current`); `view` reads the state itself, and is always
+right.
 """
 
 from __future__ import annotations
@@ -21,16 +21,12 @@ from pyspark.sql import types as st
 from headwater.core.errors import DataError, StateError
 from headwater.spark.checkpoint import Checkpoint
 from headwater.spark.contract import Contract, View
+from headwater.spark.current import IN_FILES, CurrentTables
 from headwater.spark.feed import BATCH_ID, FOLDER, feed_schema
 from headwater.spark.filesystem import folder
 from headwater.spark.manifest import Manifest
 from headwater.spark.state_view import view_of
 from headwater.spark.types import spark_type
-
-CURRENT = ("auto", "always", "never")
-_BY_BATCH = frozenset({"parquet", "csv", "json", "orc", "avro", "xml", "text"})
-_SMALL = 20_000  # rows of a view that are written anew in every batch
-_SHARE = 5  # a larger one, once a fifth of it has changed
 
 Callback = Callable[[dict[str, Any], int], None]
 
@@ -41,7 +37,7 @@ class Sink:
     format: str
     options: dict[str, str]
     current: str
-    _written: dict[str, int] = field(default_factory=dict)  # changes counted when the current table was last written
+    _current: CurrentTables | None = field(init=False)
     _told: int | None = None
     _as_files: bool = field(init=False)  # the files of a batch are passed on as they are
 
@@ -49,6 +45,10 @@ class Sink:
         self._as_files = self.format == "parquet" and (self.output is None or _is_reachable(self.output))
         if self.output is None and self.format not in ("parquet", "console", "memory", "kafka"):
             raise DataError(f"error[HW801]: the format {self.format} needs a place: give output=...")
+
+        self._current = (
+            None if self.output is None else CurrentTables(self.output, self.format, self.options, self.current)
+        )
 
     def is_pending(self, checkpoint: Checkpoint, manifest: Manifest) -> bool:
         """Whether a committed batch has not been told to the end: all its files are there, because none goes before."""
@@ -98,24 +98,15 @@ class Sink:
         elif format_ == "kafka":
             text = sf.to_json(sf.struct(sf.lit(view.name).alias("_view"), *frame.columns)).alias("value")
             frame.select(text).write.format("kafka").options(**self.options).save()
-        elif format_ in _BY_BATCH:
+        elif format_ in IN_FILES:
             there = f"{where}/changes/{BATCH_ID}={batch}"
             frame.drop(BATCH_ID).write.format(format_).options(**self.options).mode("overwrite").save(there)
         else:
             marks = {"txnAppId": f"{checkpoint.path}/{view.name}", "txnVersion": str(batch)}
             options = self.options | (marks if format_ == "delta" else {})
             frame.write.format(format_).options(**options).mode("append").save(f"{where}/changes")
-        if where is not None and self.current != "never" and self._is_stale(view.name, manifest):
-            now = view_of(spark, checkpoint, view.name).coalesce(1)
-            now.write.format(format_).options(**self.options).mode("overwrite").save(f"{where}/current")
-            self._written[view.name] = manifest.metrics["stale"][view.name]
-
-    def _is_stale(self, view: str, manifest: Manifest) -> bool:
-        count, written = manifest.metrics["stale"][view], self._written.get(view)
-        if written is None or count == written:
-            return written is None  # nobody knows how far an earlier run got
-        rows = manifest.metrics["rows"][view]
-        return self.current == "always" or rows <= _SMALL or (count - written) * _SHARE >= rows
+        if self._current is not None:
+            self._current.follow(spark, checkpoint, view.name, manifest)
 
 
 def _is_reachable(output: str) -> bool:

@@ -45,7 +45,7 @@ def progress(checkpoint: str, batch: int | None = None) -> dict[str, Any]:
     """
     found = Checkpoint(str(checkpoint))
     if batch is None:
-        return figures(_last(found))
+        return figures(last_of(found))
     remembered = _latest.get((found.folder.path, batch))
     return remembered or next((figures(one) for one in found.history if one.batch == batch), {})
 
@@ -64,7 +64,7 @@ def remember(checkpoint: Checkpoint, manifest: Manifest) -> dict[str, Any]:
 
 
 def view_of(spark: Any, checkpoint: Checkpoint, name: str) -> Any:
-    manifest = _last(checkpoint)
+    manifest = last_of(checkpoint)
     recipe = manifest.recipe
     chosen = view_called(name, noted_views(recipe.notes["views"]))
     assignment = checkpoint.assignment(recipe, recipe.scheme(), manifest.batch)
@@ -86,7 +86,7 @@ def _read(spark: Any, assignment: Assignment, chosen: View) -> Any:
     return wide.unpack(frame, 0)
 
 
-def _last(checkpoint: Checkpoint) -> Manifest:
+def last_of(checkpoint: Checkpoint) -> Manifest:
     if checkpoint.manifest is None:
         raise StateError(f"nothing was committed in {checkpoint.path} yet; wait for the first batch")
     return checkpoint.manifest
