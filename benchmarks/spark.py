@@ -172,15 +172,16 @@ def maintained(spark: Any, text: str, edges: Edges, batches: int, **options: Any
         )
     for number, rows in enumerate(files):
         (source / f"{number:03d}.json").write_text("\n".join(map(json.dumps, rows)))
-    return run_all(spark, text, folder, folder / "state", **options), folder
+    return run_all(spark, text, folder, folder, **options), folder
 
 
-def run_all(spark: Any, text: str, folder: Path, state: Path, **options: Any) -> list[float]:
-    """The seconds of every batch until all that is there has been taken in."""
+def run_all(spark: Any, text: str, folder: Path, home: Path, **options: Any) -> list[float]:
+    """The seconds of every batch until all that is there has been taken in; state and output are kept in `home`."""
     reader = spark.readStream.schema("x long, y long, _change_type string").option("maxFilesPerTrigger", 1)
     links = reader.json(str(folder / "in"))
     when = {"availableNow": True}
-    query = hws.maintain(hw.compile(text), {"link": links}, checkpoint=str(state), trigger=when, **options)
+    places = {"checkpoint": str(home / "state"), "output": str(home / "out")}
+    query = hws.maintain(hw.compile(text), {"link": links}, trigger=when, **places, **options)
     query.awaitTermination()
     assert query.exception() is None, query.exception()
     return [one["durationMs"]["triggerExecution"] / 1e3 for one in query.recentProgress if one["numInputRows"]]
@@ -250,12 +251,12 @@ def idle(spark: Any, folder: Path, state: Path) -> float:
     return float(query.recentProgress[0]["durationMs"]["triggerExecution"]) / 1e3
 
 
-def first_batch(spark: Any, folder: Path, state: Path) -> tuple[float, float, dict[str, Any]]:
+def first_batch(spark: Any, folder: Path, home: Path) -> tuple[float, float, dict[str, Any]]:
     """Seconds from the start of a query until its first batch is committed, those of the batch alone, its figures."""
     done: list[tuple[float, dict[str, Any]]] = []
     begun = time.perf_counter()
     (batch,) = run_all(
-        spark, CLOSURE, folder, state, shards=2, on_batch=lambda told: done.append((time.perf_counter() - begun, told))
+        spark, CLOSURE, folder, home, shards=2, on_batch=lambda told: done.append((time.perf_counter() - begun, told))
     )
     ((seconds, told),) = done
     return seconds, batch, told
@@ -282,7 +283,8 @@ def restarted(spark: Any, folder: Path, files: str) -> None:
     again = []
     for _ in range(3):
         copy = Path(tempfile.mkdtemp(dir=folder))
-        shutil.copytree(folder / "state", copy, dirs_exist_ok=True)
+        for kept in ("state", "out"):
+            shutil.copytree(folder / kept, copy / kept)
         again.append(first_batch(spark, folder, copy))
     least = median(idle(spark, folder, Path(tempfile.mkdtemp(dir=folder))) for _ in range(3))
     late.unlink()

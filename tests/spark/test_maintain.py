@@ -11,6 +11,7 @@ import pytest
 
 import headwater as hw
 from headwater import spark as hws
+from tests.spark.workers import python_workers
 
 CLOSURE = "reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
 NOW = {"availableNow": True}
@@ -247,3 +248,15 @@ def test_misuse_is_told(spark: Any, tmp_path: Path) -> None:
         hws.maintain(hw.compile(CLOSURE), {"link": links}, checkpoint=str(tmp_path))
     with pytest.raises(hw.StateError, match="nothing was committed"):
         hws.view(str(tmp_path / "none"), "reach")
+
+
+def test_reading_a_view_leaves_the_workers_alive_with_what_they_keep(spark: Any, tmp_path: Path) -> None:
+    drop(tmp_path / "in", 0, [link(1, 2), link(2, 3)])
+    checkpoint = str(tmp_path / "check")
+    finish(
+        hws.maintain(hw.compile(CLOSURE), {"link": stream(spark, tmp_path / "in")}, checkpoint=checkpoint, trigger=NOW)
+    )
+    before = set(python_workers())
+    for _ in range(3):
+        assert rows(hws.view(checkpoint, "reach")) == closure({(1, 2), (2, 3)})
+    assert before <= set(python_workers())

@@ -77,7 +77,8 @@ def _read(spark: Any, assignment: Assignment, chosen: View) -> Any:
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         prepare(functions)
-        shard = next(int(batch.column(0)[0].as_py()) for batch in batches if batch.num_rows)
+        given = list(batches)  # all of it: Spark ends a worker that leaves some of its input unread
+        shard = next(int(batch.column(0)[0].as_py()) for batch in given if batch.num_rows)
         with shelf.SHELF.reading(assignment, shard) as member:
             yield from Wide((chosen,)).pack(0, member.rows(chosen.name))
 
