@@ -6,10 +6,14 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Iterable, Iterator
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
 
 import headwater as hw
 from headwater import spark as hws
@@ -27,12 +31,26 @@ BATCHES = [[(x, y, "insert") for x, y in LINKS], [(5, 6, "delete")]]
 @hw.register("held", ("int",), "int")
 def held(numbers: pa.Array) -> pa.Array:
     """Gives its numbers back, and kills the executor that it runs in if one is to die."""
-    if len(numbers) and doomed.exists():
-        doomed.unlink(missing_ok=True)
-        daemon = os.getppid()
-        executor = int(Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()[1])
-        os.kill(executor, signal.SIGKILL)
+    if len(numbers):
+        die_if_doomed()
     return numbers
+
+
+def die_if_doomed() -> None:
+    """Kills this Python worker, or its executor, if one is to die."""
+    daemon = os.getppid()
+    executor = int(Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()[1])
+    for file, process in ((doomed_worker, os.getpid()), (doomed, executor)):
+        if file.exists():
+            file.unlink(missing_ok=True)
+            os.kill(process, signal.SIGKILL)
+
+
+def used(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        if batch.num_rows:
+            die_if_doomed()
+        yield batch
 
 
 def rows(frame: Any) -> list[list[int]]:
@@ -59,7 +77,7 @@ def maintain(text: str, name: str, exchange: str | None) -> None:
 
 
 master, folder = sys.argv[1], Path(sys.argv[2])
-doomed = folder / "doomed"
+doomed, doomed_worker = folder / "doomed", folder / "doomed-worker"
 settings = {
     "spark.master": master,
     "spark.executor.memory": "512m",
@@ -70,11 +88,33 @@ settings = {
 spark = local_session("cluster test", settings)
 spark.sparkContext.setLogLevel("OFF")
 links = spark.createDataFrame(LINKS, "x int, y int")
-told: dict[str, Any] = {
-    "closure": rows(hws.evaluate(hw.compile(CLOSURE), {"link": links}, shards=2)["reach"]),
-    "components": rows(hws.evaluate(hw.compile(COMPONENTS), {"link": links}, shards=2)["low"]),
-}
 held_low = COMPONENTS + " low(Z, min<L>) :- link(X, Y), low(X, L), Z = held(Y)."
+
+
+def evaluate(text: str, exchange: str | None = None) -> dict[str, Any]:
+    return hws.evaluate(hw.compile(text), {"link": links}, shards=2, exchange=exchange)
+
+
+doomed.touch()
+told: dict[str, Any] = {"in a round": rows(evaluate(held_low, "shuffle")["low"])}
+assert not doomed.exists()
+frames = {
+    "gang": evaluate(COMPONENTS, "gang")["low"],  # it needs both executors, so that both are there again
+    "shuffle": evaluate(COMPONENTS, "shuffle")["low"],
+    **evaluate(CLOSURE + " back(Y, X) :- reach(X, Y)."),
+    "alone": evaluate(CLOSURE)["reach"],
+}
+told["before"] = {name: rows(frame) for name, frame in frames.items()}
+doomed_worker.touch()
+doomed.touch()
+every = reduce(
+    DataFrame.unionAll, (frame.toDF("x", "y").withColumn("name", sf.lit(name)) for name, frame in frames.items())
+)
+meanwhile = sorted(list(row) for row in every.mapInArrow(used, every.schema).collect())
+told["meanwhile"] = {name: [row[:2] for row in meanwhile if row[2] == name] for name in frames}
+assert not doomed_worker.exists()
+assert not doomed.exists()
+told["afterwards"] = {name: rows(frame) for name, frame in frames.items()}
 queries = {
     "decomposed": (CLOSURE + " kept(Z, Y) :- reach(X, Y), Z = held(X). query kept(X, Y).", "kept", None),
     "gang": (held_low, "low", "gang"),

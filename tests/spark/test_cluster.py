@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyspark
 import pytest
@@ -19,6 +20,7 @@ from tests.spark.test_maintain import closure, lowest
 
 HOME = Path(pyspark.__file__).parent
 DRIVER = Path(__file__).with_name("cluster_driver.py")
+CHAIN = {(at, at + 1) for at in range(11)}
 QUERIES = (("decomposed", closure, None), ("gang", lowest, "gang"), ("shuffle", lowest, "shuffle"))
 
 
@@ -49,18 +51,33 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         one.wait(30)
 
 
-def test_the_same_answers_on_a_cluster_that_loses_executors(master: str, tmp_path: Path) -> None:
-    """One dies in a batch of shards side by side, one in that of a gang, one in a round of a shuffle; nothing is lost,
-    nothing comes twice."""
+@pytest.fixture(scope="module")
+def told(master: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     env = os.environ | {"PYTHONPATH": str(SRC), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    command = [sys.executable, str(DRIVER), master, str(tmp_path)]
+    command = [sys.executable, str(DRIVER), master, str(tmp_path_factory.mktemp("driver"))]
     made = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
     assert made.returncode == 0, made.stderr[-3000:]
-    told = json.loads(made.stdout.splitlines()[-1])
-    chain = {(at, at + 1) for at in range(11)}
-    states = [chain, chain - {(5, 6)}]
-    assert told["closure"] == listed(closure(chain))
-    assert told["components"] == listed(lowest(chain))
+    return dict(json.loads(made.stdout.splitlines()[-1]))
+
+
+def test_an_executor_dies_in_a_round_of_evaluate(told: dict[str, Any]) -> None:
+    assert told["in a round"] == listed(lowest(CHAIN))
+
+
+@pytest.mark.parametrize("name", ["gang", "shuffle", "reach", "back", "alone"])
+def test_a_worker_and_an_executor_die_while_views_are_used(told: dict[str, Any], name: str) -> None:
+    """What was computed before is right and whole then, and when it is used again."""
+    reached = closure(CHAIN)
+    low = lowest(CHAIN)
+    expected = {"gang": low, "shuffle": low, "reach": reached, "alone": reached, "back": {(y, x) for x, y in reached}}
+    for when in ("before", "meanwhile", "afterwards"):
+        assert told[when][name] == listed(expected[name]), when
+
+
+def test_executors_die_in_batches(told: dict[str, Any]) -> None:
+    """One dies in a batch of shards side by side, one in that of a gang, one in a round of a shuffle; nothing is lost,
+    nothing comes twice."""
+    states = [CHAIN, CHAIN - {(5, 6)}]
     for name, expected, exchange in QUERIES:
         assert told[name]["view"] == listed(expected(states[-1]))
         assert told[name]["feed"] == fed([expected(links) for links in states])

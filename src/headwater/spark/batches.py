@@ -24,7 +24,7 @@ from headwater.spark import clocks, rounds, shelf
 from headwater.spark.bundles import DDL, arrive, shard_of
 from headwater.spark.checkpoint import Assignment, Checkpoint
 from headwater.spark.contract import Contract
-from headwater.spark.failures import failure, raised
+from headwater.spark.failures import TRIES, failure, raised
 from headwater.spark.feed import late_rows, rows_with_keys, write_changes, write_rejected
 from headwater.spark.gangs import ganged, is_broken_barrier
 from headwater.spark.jobs import described, title
@@ -38,7 +38,6 @@ from headwater.spark.worker import Run, alone, prepare
 
 _REPORT = pa.schema([pa.field("report", pa.string()), pa.field("about", pa.string())])
 _REPORT_TYPE = st.StructType([st.StructField(name, st.StringType()) for name in _REPORT.names])
-_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,19 +125,19 @@ def _frame(spark: Any, static: Any) -> Any:
 def _tried(sent: Any, plan: Plan, assignment: Assignment, now: int | None) -> tuple[list[Report], list[dict[str, Any]]]:
     """What the shards report of a batch, once they have done it; where some were lost on the way, all try again."""
     text = f"{title(plan.contract.program)}; batch {assignment.batch} ({plan.means.scheme.kind})"
-    for tries in range(1, _TRIES + 1):
+    for tries in range(1, TRIES + 1):
         with described(sent.sparkSession, text):
             try:
                 told = _ran(sent, plan, assignment, now, text).collect()
             except Exception as problem:
-                if tries == _TRIES or not (is_broken_barrier(problem) or rounds.is_lost_round(problem)):
+                if tries == TRIES or not (is_broken_barrier(problem) or rounds.is_lost_round(problem)):
                     raise
                 continue
         about = [json.loads(row["about"]) for row in told]
         wrong = raised(about)
         if wrong is None:
             break
-        if tries == _TRIES or not isinstance(wrong, ExchangeError):
+        if tries == TRIES or not isinstance(wrong, ExchangeError):
             raise wrong
     return [Report.from_text(row["report"]) for row in told], about
 

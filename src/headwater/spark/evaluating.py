@@ -23,7 +23,9 @@ from headwater.program.clock import clock_type
 from headwater.spark import clocks, rounds
 from headwater.spark.bundles import Arrived, arrive, shard_of
 from headwater.spark.contract import Contract, agree
-from headwater.spark.gangs import ganged
+from headwater.spark.copies import kept
+from headwater.spark.failures import TRIES
+from headwater.spark.gangs import Give, ganged
 from headwater.spark.jobs import described, title
 from headwater.spark.means import Means, choose_means
 from headwater.spark.programs import program_of
@@ -45,8 +47,9 @@ def evaluate(
     """Every queried view of a program, compiled or as text, over these DataFrames, by name.
 
     `shards` is the number of parts to compute in, by default one per task slot. `exchange` says how shards that need
-    each other's rows get them: "gang" or "shuffle", by default a gang where Spark can run one. Then the exchange runs
-    at once; without one nothing runs before a view is used. Rows that do not fit (a null, say) are a DataError.
+    each other's rows get them: "gang" or "shuffle", by default a gang where Spark can run one. Then the views are
+    computed at once; without an exchange nothing runs before a view is used. Rows that do not fit (a null, say) are a
+    DataError.
 
     The views of a program over streams are those at the latest time among the rows, or at `now` if that is later; where
     rows live by a ttl alone, they came at `now`, by default this very moment.
@@ -62,8 +65,8 @@ def evaluate(
     with described(spark, f"{title(program)} ({means.scheme.kind})"):
         frames = [routed(inputs[one.relation], one, means.scheme, means.shards) for one in contract.inputs]
         frame = _computed(spark, frames, contract, means, bound, moment)
-    if len(contract.views) > 1:
-        frame = frame.localCheckpoint(eager=False)  # computed once, whichever view is used first
+    if means.exchange is None and len(contract.views) > 1:
+        frame = kept(frame, eager=False)  # computed once, whichever view is used first
     wide = Wide(contract.views)
     return {view.name: wide.unpack(frame, at) for at, view in enumerate(contract.views)}
 
@@ -72,19 +75,30 @@ def _computed(spark: Any, frames: list[Any], contract: Contract, means: Means, g
     wide = Wide(contract.views)
     begin = _beginning(contract, means.scheme, means.shards, guard, moment)
     give = _giving(contract)
+    sent = gathered(spark, frames, means.shards)
     if means.exchange == "shuffle":
-        done = rounds.exchange(gathered(spark, frames, means.shards), begin, means.shards, title(contract.program))
-        return rounds.outcomes(done, begin, means.shards, give, wide.schema)
+        return _shuffled(sent, begin, means.shards, give, wide.schema, title(contract.program))
     if means.exchange == "gang":
-        found = ganged(gathered(spark, frames, means.shards), begin, means.shards, give, wide.schema)
-        return found.repartition(means.shards).localCheckpoint()
+        return kept(ganged(sent, begin, means.shards, give, wide.schema).repartition(means.shards))
 
     def compute(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bundles = list(batches)
         shard = shard_of(bundles, TaskContext.get().partitionId())
         yield from give(shard, alone(begin(shard, bundles)))
 
-    return gathered(spark, frames, means.shards).mapInArrow(compute, wide.schema)
+    return sent.mapInArrow(compute, wide.schema)
+
+
+def _shuffled(sent: Any, begin: rounds.Begin, shards: int, give: Give, schema: Any, about: str) -> Any:
+    """All rounds, and what they come to; from the first one again where an executor took some of them along."""
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            return kept(rounds.outcomes(rounds.exchange(sent, begin, shards, about), begin, shards, give, schema))
+        except Exception as problem:
+            if tries == TRIES or not rounds.is_lost_round(problem):
+                raise
 
 
 def _beginning(contract: Contract, scheme: Scheme, shards: int, guard: Guard, moment: int | None) -> Callable[..., Run]:
@@ -98,7 +112,7 @@ def _beginning(contract: Contract, scheme: Scheme, shards: int, guard: Guard, mo
     return begin
 
 
-def _giving(contract: Contract) -> Callable[[int, Outcome], Iterator[pa.RecordBatch]]:
+def _giving(contract: Contract) -> Give:
     def give(_: int, outcome: Outcome) -> Iterator[pa.RecordBatch]:
         wide = Wide(contract.views)
         for at, view in enumerate(contract.views):

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from headwater.core import errors
 from headwater.core.errors import ExchangeError, HeadwaterError, ProgramError
 
+TRIES = 3  # of what was lost together with those who did it
+
 
 def failure(problem: HeadwaterError) -> dict[str, str]:
     return {"error": type(problem).__name__, "text": str(problem)}

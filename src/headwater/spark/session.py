@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -21,6 +22,7 @@ from pyspark.sql import SparkSession
 from headwater.core.errors import HeadwaterError
 
 RENAMING_FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+_LOCAL = re.compile(r"local(\[.*\])?")
 _LONGEST_FOLDER = 60  # of a socket's whole path systems take about a hundred bytes
 _NO_JAVA = (
     "error[HW905]: Spark needs Java, and there is no {place}; install a Java runtime, version 17 or later "
@@ -60,6 +62,11 @@ def has_dynamic_allocation(spark: Any) -> bool:
     return str(spark.conf.get("spark.dynamicAllocation.enabled", "false")).lower() == "true"
 
 
+def is_local(spark: Any) -> bool:
+    """Whether all of Spark is one process, which has nobody beside it to lose."""
+    return _LOCAL.fullmatch(str(spark.conf.get("spark.master", ""))) is not None
+
+
 def local_session(name: str = "headwater", settings: Mapping[str, str] | None = None) -> Any:
     """The session there is, or a local one with what makes Headwater quick on one machine."""
     active = SparkSession.getActiveSession()
@@ -78,7 +85,7 @@ def local_session(name: str = "headwater", settings: Mapping[str, str] | None = 
         "spark.sql.streaming.checkpointFileManagerClass": RENAMING_FILES,
         "spark.python.daemon.module": "headwater.spark.daemon",
         "spark.driver.bindAddress": "127.0.0.1",
-        **(_sockets() if master.startswith("local[") or master == "local" else {}),
+        **(_sockets() if _LOCAL.fullmatch(master) else {}),
         **(settings or {}),
     }
     for key, value in chosen.items():

@@ -14,6 +14,7 @@ from headwater.core.source import Source
 from headwater.language.sql.doctor import diagnose
 from headwater.language.sql.program import translate_views
 from headwater.language.sql.split import Named, Recursion, Select, Steps, split
+from headwater.spark.copies import kept
 from headwater.spark.evaluating import evaluate
 from headwater.spark.programs import columns_of
 
@@ -40,7 +41,7 @@ def sql(spark: Any, text: str, *, shards: int | None = None, exchange: str | Non
                 program = pipeline.compile_tree(translate_views(found.text, step.views, schemas))
                 views = evaluate(program, inputs, shards=shards, exchange=exchange)
                 for frame, view in zip(step.outputs, program.outputs, strict=True):
-                    frames[frame] = views[view].localCheckpoint(eager=False) if step.shared else views[view]
+                    frames[frame] = kept(views[view], eager=False) if step.shared else views[view]
     return frames[_answer(found)]
 
 
