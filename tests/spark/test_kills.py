@@ -12,11 +12,14 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
 from tests.spark.conftest import FAR, SRC
 
@@ -47,6 +50,14 @@ def written(folder: Path, dice: random.Random, batches: int) -> list[set[tuple[i
     return views
 
 
+@pytest.fixture
+def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The drivers' folder for what is temporary; a short name, because the paths of sockets are bounded."""
+    with tempfile.TemporaryDirectory(prefix="k", dir="/tmp") as made:
+        monkeypatch.setenv("TMPDIR", made)
+        yield Path(made)
+
+
 def run(folder: Path, victim: str, step: int, store: str = "") -> tuple[int, str]:
     """A driver in a process group of its own, so that its JVM and workers go with it."""
     env = os.environ | {"PYTHONPATH": str(SRC), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
@@ -73,28 +84,32 @@ def feed(folder: Path) -> dict[int, Counter[tuple[str, tuple[int, int]]]]:
     return found
 
 
-def test_ten_kills(tmp_path: Path) -> None:
+def test_ten_kills(tmp_path: Path, temporary: Path) -> None:
     dice = random.Random(11)
     views = written(tmp_path, dice, 16)
     killed = 0
     for _ in range(4):
         code, _ = run(tmp_path, "driver", dice.randrange(3, 30))
         killed += code == -9
+        assert len(list(temporary.glob("headwater-*"))) <= 1, "each start removes what the one before has left"
     code, told = run(tmp_path, "worker", 6)
     killed += told.count("killed a worker")
     assert code == 0, told
     assert_right(tmp_path, told, views)
     assert killed == 10
+    assert not list(temporary.glob("headwater-*"))
 
 
-def test_a_kill_of_a_driver_that_has_all_files_in_hand(tmp_path: Path) -> None:
+def test_a_kill_of_a_driver_that_has_all_files_in_hand(tmp_path: Path, temporary: Path) -> None:
     """Where workers reach the checkpoint through the driver, their steps are its steps."""
     views = written(tmp_path, random.Random(5), 4)
     code, _ = run(tmp_path, "driver", 31, FAR)
     assert code == -9
+    assert list(temporary.glob("headwater-*/file"))
     code, told = run(tmp_path, "nobody", 0, FAR)
     assert code == 0, told
     assert_right(tmp_path, told, views)
+    assert not list(temporary.glob("headwater-*"))
 
 
 def assert_right(folder: Path, told: str, views: list[set[tuple[int, int]]]) -> None:

@@ -19,7 +19,6 @@ import os
 import re
 import secrets
 import shutil
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -33,6 +32,7 @@ from pyarrow import ArrowException
 from pyarrow import fs as arrow
 
 from headwater.core.errors import StateError
+from headwater.spark.scratch import scratch
 
 Blocks = Iterable[bytes | memoryview]
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -205,8 +205,8 @@ class ArrowFolder(Folder):
 
     @contextmanager
     def local(self, name: str) -> Iterator[Path]:
-        with tempfile.TemporaryDirectory(prefix="headwater-") as folder:
-            path = Path(folder) / "file"
+        with scratch() as folder:
+            path = folder / "file"
             with (
                 self._explained("read", name),
                 self._files.open_input_stream(self._at(name)) as source,

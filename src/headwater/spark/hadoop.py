@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import errno
 import secrets
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -28,6 +27,7 @@ from pyspark.sql import SparkSession
 from headwater.core.errors import StateError
 from headwater.spark.filesystem import Blocks, Folder
 from headwater.spark.relay import Relay, RelayedFolder
+from headwater.spark.scratch import scratch
 
 _BUFFER = 1 << 20
 _DEFAULT = "fs.defaultFS"
@@ -96,8 +96,8 @@ class HadoopFolder(Folder):
             return path.read_bytes()
 
     def write(self, name: str, blocks: Blocks) -> int:
-        with tempfile.TemporaryDirectory(prefix="headwater-") as there:
-            path = Path(there, "file")
+        with scratch() as there:
+            path = there / "file"
             with self._explained("write", name):
                 with path.open("wb") as out:
                     length = sum(out.write(block) for block in blocks)
@@ -107,11 +107,11 @@ class HadoopFolder(Folder):
     def create(self, name: str, content: bytes) -> bool:
         folder, _, last = name.rpartition("/")
         final, draft = self._at(name), self._at(f"{folder}/.{last}.{secrets.token_hex(8)}".lstrip("/"))
-        with self._explained("write", name), tempfile.TemporaryDirectory(prefix="headwater-") as there:
+        with self._explained("write", name), scratch() as there:
             with _told():
                 if self._files.exists(final):
                     return False
-            path = Path(there, "file")
+            path = there / "file"
             path.write_bytes(content)
             self._upload(path, draft)
             try:
@@ -161,8 +161,8 @@ class HadoopFolder(Folder):
 
     @contextmanager
     def local(self, name: str) -> Iterator[Path]:
-        with tempfile.TemporaryDirectory(prefix="headwater-") as there:
-            path = Path(there, "file")
+        with scratch() as there:
+            path = there / "file"
             with self._explained("read", name), _told():
                 source = self._files.open(self._at(name))
                 sink = self._java.java.io.FileOutputStream(str(path))

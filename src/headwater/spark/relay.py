@@ -8,7 +8,6 @@ worker says of it.
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +19,7 @@ import pyarrow.flight as flight
 from headwater.core.errors import StateError
 from headwater.exchange.doorkeeper import Server, new_token, with_token
 from headwater.spark.filesystem import Blocks, Folder
+from headwater.spark.scratch import scratch
 
 _PART = 4 << 20
 _SCHEMA = pa.schema([("part", pa.large_binary())])
@@ -122,8 +122,8 @@ class RelayedFolder(Folder):
 
     @contextmanager
     def local(self, name: str) -> Iterator[Path]:
-        with tempfile.TemporaryDirectory(prefix="headwater-") as there:
-            path = Path(there, "file")
+        with scratch() as there:
+            path = there / "file"
             with self._called("read", name) as client, path.open("wb") as out:
                 for part in self._downloaded(client, name):
                     out.write(part)

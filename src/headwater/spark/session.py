@@ -5,7 +5,6 @@ Nothing here changes the settings of a session that somebody else made.
 
 from __future__ import annotations
 
-import atexit
 import os
 import re
 import shutil
@@ -20,10 +19,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from headwater.core.errors import HeadwaterError
+from headwater.spark.scratch import lasting_scratch
 
 RENAMING_FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _LOCAL = re.compile(r"local(\[.*\])?")
-_LONGEST_FOLDER = 60  # of a socket's whole path systems take about a hundred bytes
+_LONGEST_FOLDER = 33  # of a socket's whole path systems take about a hundred bytes; what comes below has seventy
 _NO_JAVA = (
     "error[HW905]: Spark needs Java, and there is no {place}; install a Java runtime, version 17 or later "
     "(for example the package openjdk-17-jre-headless), or set JAVA_HOME to one"
@@ -101,11 +101,9 @@ def _sockets() -> dict[str, str]:
     """
     if not hasattr(socket, "AF_UNIX"):
         return {}
-    folder = tempfile.mkdtemp(prefix="headwater-")
-    if len(folder) > _LONGEST_FOLDER:
-        Path(folder).rmdir()
+    if len(tempfile.gettempdir()) > _LONGEST_FOLDER:
         return {}
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = str(lasting_scratch())
     return {"spark.python.unix.domain.socket.enabled": "true", "spark.python.unix.domain.socket.dir": folder}
 
 
