@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import headwater as hw
+from conftest import FAR
 from headwater import spark as hws
 from headwater.core.errors import StateError
 
@@ -29,6 +30,7 @@ BATCHES = [
     [(5, 6, "insert")],  # for a query that is not to run
 ]
 STATIC = [(20, 21)]
+QUERIES = ((CLOSURE, "decomposed"), (COMPONENTS, "shuffle"), (CLOSURE, "far output", FAR))
 
 
 def rows(frame: Any) -> list[list[int]]:
@@ -44,22 +46,22 @@ def drop(numbers: range) -> None:
         os.utime(source / f"{number}.json", (1_000_000 + number, 1_000_000 + number))
 
 
-def started(text: str, name: str) -> Any:
+def started(text: str, name: str, store: str) -> Any:
     stream = spark.readStream.schema("x long, y long, _change_type string").option("maxFilesPerTrigger", 1)
     return hws.maintain(
         hw.compile(text),
         {"link": [spark.createDataFrame(STATIC, "x long, y long"), stream.json(str(folder / "in"))]},
         checkpoint=str(folder / name),
-        output=str(folder / "out" / name),
+        output=f"{store}{folder}/out/{name}",
         shards=2,
         trigger={"availableNow": True},
     )
 
 
-def maintain(text: str, name: str) -> None:
+def maintain(text: str, name: str, store: str = "") -> None:
     for tries in range(5):  # the server gives its own Python ten seconds to start, however busy the machine is
         try:
-            query = started(text, name)
+            query = started(text, name, store)
             break
         except Exception as problem:
             if "connect back" not in str(problem) or tries == 4:
@@ -69,11 +71,12 @@ def maintain(text: str, name: str) -> None:
         raise query.exception()
 
 
-def seen(name: str, view: str) -> dict[str, Any]:
-    changes = spark.read.parquet(str(folder / "out" / name / view / "changes"))
+def seen(name: str, view: str, store: str = "") -> dict[str, Any]:
+    output = f"{store}{folder}/out/{name}/{view}"
+    changes = spark.read.parquet(f"{output}/changes")
     return {
         "view": rows(hws.view(str(folder / name), view)),
-        "current": rows(spark.read.parquet(str(folder / "out" / name / view / "current"))),
+        "current": rows(spark.read.parquet(f"{output}/current")),
         "feed": sorted([batch, kind, *row] for *row, kind, batch in changes.collect()),
         "exchange": hws.progress(str(folder / name))["exchange"],
     }
@@ -92,13 +95,14 @@ try:
 except ValueError as refused:
     told["gang"] = str(refused)
 drop(range(2))
-for text, name in ((CLOSURE, "decomposed"), (COMPONENTS, "shuffle")):
-    maintain(text, name)
+for query in QUERIES:
+    maintain(*query)
 drop(range(2, 3))
-for text, name in ((CLOSURE, "decomposed"), (COMPONENTS, "shuffle")):
-    maintain(text, name)
+for query in QUERIES:
+    maintain(*query)
 told["decomposed"] = seen("decomposed", "reach")
 told["shuffle"] = seen("shuffle", "low")
+told["far output"] = seen("far output", "reach", FAR)
 drop(range(3, 4))
 try:
     maintain(CLOSURE + " loop(X) :- reach(X, X).", "decomposed")
@@ -106,7 +110,7 @@ except Exception as refused:
     told["changed"] = str(refused)
 try:
     stream = spark.readStream.schema("x long, y long").json(str(folder / "in"))
-    hws.maintain(hw.compile(CLOSURE), {"link": stream}, checkpoint="far://store/state")
+    hws.maintain(hw.compile(CLOSURE), {"link": stream}, checkpoint=f"{FAR}/state")
 except StateError as refused:
     told["far"] = str(refused)
 print(json.dumps(told))

@@ -16,7 +16,7 @@ import pyspark
 import pytest
 
 from headwater import spark as hws
-from tests.spark.conftest import SRC, free_port
+from tests.spark.conftest import FAR_SETTINGS, SRC, free_port
 from tests.spark.test_maintain import closure, lowest
 
 DRIVER = Path(__file__).with_name("connect_driver.py")
@@ -47,6 +47,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         "spark.python.daemon.module": "headwater.spark.daemon",
         "spark.ui.enabled": "false",
         "spark.log.level": "OFF",
+        **FAR_SETTINGS,
     }
     folder = tmp_path_factory.mktemp("server")
     words = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
@@ -124,6 +125,15 @@ def test_maintain(spark: Any, told: dict[str, Any], folder: Path, name: str, vie
     assert told[name]["feed"] == fed(views)
     elsewhere = hws.view(str(folder / name), view, spark=spark)
     assert sorted(map(list, elsewhere.collect())) == listed(views[-1])
+
+
+def test_an_output_that_the_server_s_spark_alone_can_reach(told: dict[str, Any], folder: Path) -> None:
+    """Neither Arrow nor a JVM of ours: Spark writes the Parquet files itself, a folder per batch."""
+    views = [closure(links) for links in STATES]
+    assert told["far output"]["view"] == told["far output"]["current"] == listed(views[-1])
+    assert told["far output"]["feed"] == fed(views)
+    batches = {one.name for one in (folder / "out" / "far output" / "reach" / "changes").iterdir()}
+    assert batches == {f"_batch_id={batch}" for batch in range(len(STATES))}
 
 
 def test_a_changed_program_is_refused(told: dict[str, Any]) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 import headwater as hw
 from headwater import spark as hws
-from headwater.spark import current
+from headwater.spark import current, hadoop
 from headwater.spark.sinks import Sink
+from tests.spark.conftest import FAR
 from tests.spark.test_checkpoint import BATCHES, Query
 from tests.spark.test_maintain import NOW, drop, finish, link, rows, stream
 
@@ -108,3 +109,24 @@ def test_the_note_of_another_checkpoint_or_of_its_future_is_not_believed(
     shutil.rmtree(query.checkpoint)
     shutil.rmtree(query.source)
     assert query.run([link(1, 2)], output) == table(spark, output)
+
+
+def test_what_counts_is_what_the_process_that_writes_can_reach(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the one that starts a query, which through Spark Connect is another one."""
+    drop(tmp_path / "in", 0, [link(1, 2)])
+    links, place = {"link": stream(spark, tmp_path / "in")}, str(tmp_path / "check")
+    started = Sink.__post_init__
+
+    def without_jvm(sink: Sink) -> None:
+        with monkeypatch.context() as here:
+            here.setattr(hadoop, "is_there", lambda: False)
+            started(sink)
+
+    monkeypatch.setattr(Sink, "__post_init__", without_jvm)
+    query = hws.maintain(
+        hw.compile(LINKS), links, checkpoint=place, output=f"{FAR}{tmp_path}/out", shards=1, trigger=NOW
+    )
+    finish(query)
+    assert (tmp_path / "out" / "reach" / "changes" / "batch-00000000-0.parquet").exists()

@@ -39,10 +39,9 @@ class Sink:
     current: str
     _current: CurrentTables | None = field(init=False)
     _told: int | None = None
-    _as_files: bool = field(init=False)  # the files of a batch are passed on as they are
+    _as_files: bool | None = None  # the files of a batch are passed on as they are; None: not known yet
 
     def __post_init__(self) -> None:
-        self._as_files = self.format == "parquet" and (self.output is None or _is_reachable(self.output))
         if self.output is None and self.format not in ("parquet", "console", "memory", "kafka"):
             raise DataError(f"error[HW801]: the format {self.format} needs a place: give output=...")
 
@@ -60,6 +59,8 @@ class Sink:
         feed: Mapping[str, list[str]], foreach_changes: Callback | None,
     ) -> None:  # fmt: skip
         """Bring a committed batch to where it is to go; then remove the files it came in."""
+        if self._as_files is None:  # what this process can reach counts, not a client of Spark Connect
+            self._as_files = self.format == "parquet" and (self.output is None or _is_reachable(self.output))
         changed = {view.name: feed.get(view.name, []) for view in contract.views}
         asked = foreach_changes is not None or not self._as_files
         frames = (
