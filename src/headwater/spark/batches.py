@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -20,7 +20,7 @@ from pyspark.sql import types as st
 
 from headwater.core.errors import ExchangeError, HeadwaterError
 from headwater.engine.guard import Guard
-from headwater.spark import clocks, rounds, shelf
+from headwater.spark import clocks, neighbours, rounds, shelf
 from headwater.spark.bundles import DDL, arrive, shard_of
 from headwater.spark.checkpoint import Assignment, Checkpoint
 from headwater.spark.contract import Contract
@@ -148,20 +148,39 @@ def _ran(sent: Any, plan: Plan, assignment: Assignment, now: int | None, text: s
         return rounds.outcomes(rounds.exchange(sent, begin, shards, text), begin, shards, _give, _REPORT_TYPE)
     if plan.means.exchange == "gang":
         return ganged(sent, begin, shards, _give, _REPORT_TYPE, _failed)
+    contract = plan.contract
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bundles = list(batches)
         shard = shard_of(bundles, TaskContext.get().partitionId())
-        try:
-            told = alone(begin(shard, bundles))
-        except HeadwaterError as problem:
-            told = _failed(problem)
-        yield from _give(shard, told)
+        yield from _give(shard, json.loads(neighbours.run(Batch(contract, assignment, now, shard, bundles))))
 
     return sent.mapInArrow(work, _REPORT_TYPE)
 
 
-def _beginning(contract: Contract, assignment: Assignment, wall: int | None) -> Callable[..., Run]:
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch of a shard that needs no other shard: an errand for whichever worker is best placed."""
+
+    changes: ClassVar[bool] = True
+    contract: Contract
+    assignment: Assignment
+    wall: int | None
+    shard: int
+    bundles: list[pa.RecordBatch]
+
+    def __call__(self, cancelled: Callable[[], bool]) -> bytes:
+        begin = _beginning(self.contract, self.assignment, self.wall, cancelled)
+        try:
+            told = alone(begin(self.shard, self.bundles))
+        except HeadwaterError as problem:
+            told = _failed(problem)
+        return json.dumps(told).encode()
+
+
+def _beginning(
+    contract: Contract, assignment: Assignment, wall: int | None, cancelled: Callable[[], bool] = lambda: False
+) -> Callable[..., Run]:
     def begin(shard: int, bundles: list[pa.RecordBatch]) -> Run:
         prepare(contract.functions)
         arrived = arrive(bundles, assignment.scheme)
@@ -171,7 +190,9 @@ def _beginning(contract: Contract, assignment: Assignment, wall: int | None) -> 
                 for relation, rows in rows_with_keys(member, arrived.cleared).items():
                     deletes[relation] = pa.concat_tables([deletes[relation], rows]) if relation in deletes else rows
         now = max((one for one in (arrived.latest, wall) if one is not None), default=None)
-        done = yield from shelf.SHELF.transaction(assignment, shard, arrived.inserts, deletes, now=now)
+        done = yield from shelf.SHELF.transaction(
+            assignment, shard, arrived.inserts, deletes, now=now, cancelled=cancelled
+        )
         late = late_rows(done.outcome.late)
         set_aside = [*arrived.rejected, *late]
         about = {

@@ -20,7 +20,7 @@ from headwater.exchange.member import Member, Outcome
 from headwater.exchange.scheme import Scheme
 from headwater.pipeline import CompiledProgram
 from headwater.program.clock import clock_type
-from headwater.spark import clocks, rounds
+from headwater.spark import clocks, rounds, worker
 from headwater.spark.bundles import Arrived, arrive, shard_of
 from headwater.spark.contract import Contract, agree
 from headwater.spark.copies import kept
@@ -84,7 +84,9 @@ def _computed(spark: Any, frames: list[Any], contract: Contract, means: Means, g
     def compute(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bundles = list(batches)
         shard = shard_of(bundles, TaskContext.get().partitionId())
-        yield from give(shard, alone(begin(shard, bundles)))
+        with worker.TURN:
+            outcome = alone(begin(shard, bundles))
+        yield from give(shard, outcome)
 
     return sent.mapInArrow(compute, wide.schema)
 

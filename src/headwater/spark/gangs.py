@@ -19,6 +19,7 @@ from pyspark import BarrierTaskContext
 from headwater.core.errors import HeadwaterError
 from headwater.exchange.gang import Gang
 from headwater.exchange.rendezvous import Rendezvous, meet
+from headwater.spark import worker
 from headwater.spark.worker import Run
 
 _servers: dict[str, Rendezvous] = {}
@@ -50,7 +51,8 @@ def ganged(
         try:
             with Gang(shard, shards, token, host) as gang:
                 gang.join(meet(place, token, name, shard, shards, gang.address, turn=context.taskAttemptId()))
-                told = gang.run(begin(shard, bundles))
+                with worker.TURN:
+                    told = gang.run(begin(shard, bundles))
         except HeadwaterError as problem:
             if failed is None:
                 raise

@@ -28,7 +28,7 @@ from headwater.spark.failures import failure, raised
 from headwater.spark.jobs import described
 from headwater.spark.live import Asked, Ended, answer
 from headwater.spark.session import is_connect
-from headwater.spark.worker import Run
+from headwater.spark.worker import TURN, Run
 
 _SCHEMA = pa.schema([*bundles.SCHEMA, *(pa.field(name, pa.int32()) for name in ("round", "sender", "stir"))])
 _DDL = f"{bundles.DDL}, round int, sender int, stir int"
@@ -176,4 +176,5 @@ def _answer(batches: Iterable[pa.RecordBatch], step: _Step, shard: int, begin: B
     for parts in received.values():
         parts.sort(key=lambda one: one[0])
     asked = Asked(step.transaction, shard, step.number, step.stirs)
-    return answer(asked, lambda: None if step.since else begin(shard, own), received)
+    with TURN:
+        return answer(asked, lambda: None if step.since else begin(shard, own), received)

@@ -104,6 +104,22 @@ class Shelf:
         yield member
         self._put(assignment, shard, _Warm(member, assignment.parts[shard].files))
 
+    def has(self, assignment: Assignment, shard: int) -> bool:
+        """Whether a shard is here in the state that the assignment starts from."""
+        return self.is_at(assignment, shard, assignment.parts[shard].files)
+
+    def is_at(self, assignment: Assignment, shard: int, files: tuple[str, ...]) -> bool:
+        """Whether a shard is here in the state that is made of these files."""
+        warm = self._warm.get((assignment.folder.path, shard))
+        return warm is not None and warm.files == files and _is_of(warm.member, assignment)
+
+    def keeps(self, assignment: Assignment, shard: int) -> bool:
+        """Whether a shard is here, in whatever state."""
+        return (assignment.folder.path, shard) in self._warm
+
+    def drop(self, assignment: Assignment, shard: int) -> None:
+        self._warm.pop((assignment.folder.path, shard), None)
+
     def clear(self) -> None:
         self._warm.clear()
 

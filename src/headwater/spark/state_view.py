@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from headwater.core.errors import StateError
-from headwater.core.functions import USER_FUNCTIONS
-from headwater.spark import shelf
+from headwater.core.functions import USER_FUNCTIONS, Function
+from headwater.spark import neighbours, shelf
 from headwater.spark.checkpoint import Assignment, Checkpoint
 from headwater.spark.contract import View, view_called
 from headwater.spark.manifest import Manifest
@@ -71,16 +72,35 @@ def view_of(spark: Any, checkpoint: Checkpoint, name: str) -> Any:
     return _read(spark, assignment, chosen)
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The rows that a shard has of a view: an errand for whichever worker is best placed."""
+
+    changes: ClassVar[bool] = False
+    functions: tuple[tuple[str, Function], ...]
+    assignment: Assignment
+    shard: int
+    view: str
+
+    def __call__(self, cancelled: Callable[[], bool]) -> bytes:
+        prepare(self.functions)
+        with shelf.SHELF.reading(self.assignment, self.shard) as member:
+            found = member.rows(self.view)
+        out = pa.BufferOutputStream()
+        with pa.ipc.new_stream(out, found.schema) as stream:
+            stream.write_table(found)
+        return out.getvalue().to_pybytes()
+
+
 def _read(spark: Any, assignment: Assignment, chosen: View) -> Any:
     functions = tuple(USER_FUNCTIONS.items())
     wide = Wide((chosen,))
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        prepare(functions)
         given = list(batches)  # all of it: Spark ends a worker that leaves some of its input unread
         shard = next(int(batch.column(0)[0].as_py()) for batch in given if batch.num_rows)
-        with shelf.SHELF.reading(assignment, shard) as member:
-            yield from Wide((chosen,)).pack(0, member.rows(chosen.name))
+        found = neighbours.run(Reading(functions, assignment, shard, chosen.name))
+        yield from Wide((chosen,)).pack(0, pa.ipc.open_stream(found).read_all())
 
     numbers = spark.range(0, assignment.shards).select(sf.col("id").cast("int").alias("id"))
     frame = numbers.repartitionById(assignment.shards, sf.col("id")).mapInArrow(read, wide.schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Callable, Generator, Iterable
 from itertools import count
 from typing import Any
@@ -10,6 +11,12 @@ from typing import Any
 from headwater.core import functions
 from headwater.core.functions import Function
 from headwater.exchange.wire import Incoming, Outgoing
+
+TURN = threading.RLock()
+"""Whoever works in this process holds it: a task, or a thread that does a neighbour's (see `neighbours`).
+
+Tasks name it as `worker.TURN`: a name of its own would be pickled along.
+"""
 
 Run = Generator[Outgoing, Incoming, Any]  # a shard's transaction; its value is what is told of it
 
