@@ -13,6 +13,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
+
+# The functions themselves: the wrappers of the module `signal` look for names of handlers, which takes as long as much
+# of a small transaction does.
+_get: Any = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
+_set: Any = getattr(signal.signal, "__wrapped__", signal.signal)
+_CTRL_C = int(signal.SIGINT)
 
 
 class Interruption:
@@ -36,14 +43,14 @@ class Interruption:
 def held_back() -> Iterator[Interruption]:
     """Note Ctrl-C instead of raising KeyboardInterrupt at once; raise it at the end, unless an error already does."""
     interruption = Interruption()
-    default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    default = _get(_CTRL_C) is signal.default_int_handler
     if not default or threading.current_thread() is not threading.main_thread():
         yield interruption  # somebody else looks after Ctrl-C, also an outer `held_back`
         return
-    signal.signal(signal.SIGINT, interruption.note)
+    _set(_CTRL_C, interruption.note)
     try:
         yield interruption
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _set(_CTRL_C, signal.default_int_handler)
     if interruption.noted:
         raise KeyboardInterrupt
