@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run run-spark run-embedded test lint bench experiments soak clean
+.PHONY: run run-spark run-embedded test lint bench experiments soak formats clean
 .DELETE_ON_ERROR:
 
 # What Headwater does, on a small network: routes from Lisbon, what changes as cables fail, why one route is there.
@@ -51,8 +51,13 @@ experiments: $(VENV)/.bench
 soak: $(VENV)/.test
 	$(BIN)/pytest -n auto -m "" --hypothesis-profile=soak
 
+# Delta and Iceberg, each on the last Spark that it has a build for: two Sparks are downloaded, 450 MB each.
+formats: $(VENV)-spark-4.2/.test $(VENV)-spark-4.1/.test
+	$(VENV)-spark-4.2/bin/pytest -rs tests/spark/test_formats.py
+	$(VENV)-spark-4.1/bin/pytest -rs tests/spark/test_formats.py
+
 clean:
-	rm -rf $(VENV) build .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-spark-* build .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -72,3 +77,10 @@ $(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
 $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) install -e '.[bench]' -c constraints.txt
 	touch $@ $(VENV)/.run
+
+$(VENV)-spark-%/.test: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)-spark-$*
+	sed '/^pyspark==/d' constraints.txt > $(VENV)-spark-$*/constraints.txt
+	$(VENV)-spark-$*/bin/python -m pip --disable-pip-version-check --quiet install -e . 'pyspark==$*.*' \
+	  'pandas>=2.2,<3' pytest pytest-xdist hypothesis -c $(VENV)-spark-$*/constraints.txt
+	touch $@

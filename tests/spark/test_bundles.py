@@ -72,3 +72,37 @@ def test_rows_without_columns_are_counted() -> None:
     arrived = arrive(list(bundle(feed.to_batches(), given, scheme, 1, 0)), scheme)
     assert (arrived.deletes["open"].num_columns, arrived.deletes["open"].num_rows) == (0, 1)
     assert not arrived.inserts
+
+
+COMMITS = Input("link", ("x", "y"), KINDS, KINDS, (False, False), (0, 1), change=2, version=3)
+ORDERED = Input("link", ("x", "y"), KINDS, KINDS, (False, False), (0, 1), change=2, order=3)
+
+
+def commits(*rows: tuple[int, int, str, int]) -> pa.Table:
+    return pa.table(dict(zip("xycv", map(list, zip(*rows, strict=True)), strict=True)))
+
+
+def test_a_commit_deletes_before_it_inserts_wherever_its_rows_stand() -> None:
+    moved = commits(  # from 1 to 2 and from 2 to 3, in one update
+        (1, 0, "update_preimage", 4), (2, 0, "update_postimage", 4),
+        (2, 0, "update_preimage", 4), (3, 0, "update_postimage", 4),
+    )  # fmt: skip
+    arrived = sent((COMMITS, moved))
+    assert arrived.inserts["link"].to_pylist() == [{"x": 2, "y": 0}, {"x": 3, "y": 0}]
+    assert arrived.deletes["link"].to_pylist() == [{"x": 1, "y": 0}]
+
+
+def test_later_commits_count_whichever_task_has_them() -> None:
+    later = commits((1, 2, "delete", 12), (3, 4, "insert", 12))
+    earlier = commits((1, 2, "insert", 9), (3, 4, "delete", 9))
+    arrived = sent((COMMITS, later), (COMMITS, earlier))
+    assert arrived.inserts["link"].to_pylist() == [{"x": 3, "y": 4}]
+    assert arrived.deletes["link"].to_pylist() == [{"x": 1, "y": 2}]
+
+
+def test_rows_without_an_order_come_before_those_with_one() -> None:
+    static = pa.table({"x": [2, 3], "y": [3, 4]})
+    for given in (ORDERED, COMMITS):
+        arrived = sent((PLAIN, static), (given, commits((2, 3, "delete", 1))))
+        assert arrived.inserts["link"].to_pylist() == [{"x": 3, "y": 4}]
+        assert arrived.deletes["link"].to_pylist() == [{"x": 2, "y": 3}]

@@ -242,6 +242,45 @@ def test_other_formats(spark: Any, tmp_path: Path) -> None:
     assert spark.table("global_temp.reach").count() == 3
 
 
+def test_the_feed_of_a_query_is_the_stream_of_another(spark: Any, tmp_path: Path) -> None:
+    source, output, checkpoint = tmp_path / "in", tmp_path / "out", str(tmp_path / "check")
+    links = [[link(1, 2), link(2, 3)], [link(2, 3, "delete")], [link(2, 3), link(3, 1)], [link(1, 2, "delete")]]
+    for number, batch in enumerate(links):
+        drop(source, number, batch)
+    first = {"link": stream(spark, source)}
+    finish(hws.maintain(hw.compile(CLOSURE), first, checkpoint=checkpoint, output=str(output), shards=1, trigger=NOW))
+    schema = f"{SCHEMA}, _batch_id long"
+    feed = {"reach": spark.readStream.schema(schema).parquet(str(output / "reach" / "changes"))}  # all in one batch
+    program = hw.compile("back(Y, X) :- reach(X, Y).")
+    finish(hws.maintain(program, feed, checkpoint=str(tmp_path / "second"), shards=2, trigger=NOW))
+    assert hws.progress(str(tmp_path / "second"))["batch"] == 0
+    assert rows(hws.view(str(tmp_path / "second"), "back")) == {(y, x) for x, y in closure({(2, 3), (3, 1)})}
+    with pytest.raises(hw.DataError, match=r"`_batch_id`.*cast it to long"):
+        hws.maintain(
+            program,
+            {"reach": feed["reach"].selectExpr("x", "y", "_change_type", "string(_batch_id) AS _batch_id")},
+            checkpoint=str(tmp_path / "third"),
+        )
+
+
+def test_an_output_of_another_query_is_not_taken_for_ones_own(spark: Any, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    for number, place in enumerate(("one", "other")):
+        drop(tmp_path / place, 0, [link(number, 2)])
+
+    def start(place: str, checkpoint: str, output: Path) -> None:
+        links = {"link": stream(spark, tmp_path / place)}
+        given = {"checkpoint": str(tmp_path / checkpoint), "output": str(output), "shards": 1, "trigger": NOW}
+        finish(hws.maintain(hw.compile(CLOSURE), links, **given))
+
+    start("one", "check", output)
+    with pytest.raises(Exception, match="holds batch 0 of another query"):
+        start("other", "second", output)
+    start("other", "second", tmp_path / "elsewhere")
+    assert replayed(spark, output, "reach") == {0: {(0, 2)}}
+    assert replayed(spark, tmp_path / "elsewhere", "reach") == {0: {(1, 2)}}
+
+
 def test_misuse_is_told(spark: Any, tmp_path: Path) -> None:
     links = spark.createDataFrame([(1, 2)], "x int, y int")
     with pytest.raises(ValueError, match="take evaluate"):

@@ -105,9 +105,11 @@ def test_the_note_of_another_checkpoint_or_of_its_future_is_not_believed(
     shutil.rmtree(query.checkpoint)
     copy.rename(query.checkpoint)
     (query.source / "001.json").unlink()
+    shutil.rmtree(output / "reach" / "changes")  # of a future that will not be
     assert query.run([link(600, 601), link(602, 603)], output) == table(spark, output)
     shutil.rmtree(query.checkpoint)
     shutil.rmtree(query.source)
+    shutil.rmtree(output / "reach" / "changes")
     assert query.run([link(1, 2)], output) == table(spark, output)
 
 
@@ -130,3 +132,18 @@ def test_what_counts_is_what_the_process_that_writes_can_reach(
     )
     finish(query)
     assert (tmp_path / "out" / "reach" / "changes" / "batch-00000000-0.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("output", "form", "problem"),
+    [
+        (None, "delta", "needs a place"),
+        (None, "iceberg", "needs a place"),
+        (None, "kafka", "needs a topic"),
+        ("/data/tables", "iceberg", "as in output='catalog.database'"),
+    ],
+)
+def test_a_format_says_what_output_it_needs(output: str | None, form: str, problem: str) -> None:
+    with pytest.raises(hw.DataError, match=problem):
+        Sink(output, form, {}, "auto")
+    Sink(None, "kafka", {"topic": "changes"}, "auto")

@@ -33,7 +33,8 @@ def match(header: Sequence[str], expected: Expected, *, feed: bool) -> Match:
         )
     if not feed and change is not None:
         raise HeaderError(f"its column `{CHANGE_TYPE}` says that it holds changes; give it to --changes")
-    own = [place for place, name in enumerate(given) if not (feed and name in FEED_COLUMNS)]
+    beside = FEED_COLUMNS.difference(expected.columns) if feed else frozenset()
+    own = [place for place, name in enumerate(given) if name not in beside]
     for fold in (str, str.casefold):
         places = {fold(given[place]): place for place in own}
         wanted = [fold(name) for name in expected.columns]

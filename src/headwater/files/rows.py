@@ -19,8 +19,9 @@ Column: TypeAlias = pa.Array | list[Any]  # lists of a user's data stay Python t
 Numbers = npt.NDArray[np.int64]
 
 CHANGE_TYPE = "_change_type"
-# What else a change feed of Delta carries beside the row.
-FEED_COLUMNS = frozenset({CHANGE_TYPE, "_commit_version", "_commit_timestamp"})
+BATCH_ID = "_batch_id"
+VERSIONS = ("_commit_version", BATCH_ID)  # the number of a commit, in the change feeds of Delta and of our own views
+FEED_COLUMNS = frozenset({CHANGE_TYPE, "_commit_timestamp", *VERSIONS})  # what a feed carries beside the row
 CHANGE_TYPES = {"insert": True, "delete": False, "update_preimage": False, "update_postimage": True}
 _SHOWN = 200
 

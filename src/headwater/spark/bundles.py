@@ -3,7 +3,8 @@
 The task that reads an input sifts its rows (what does not fit is set aside with its reason), and sends each row to the
 shard that holds it. The shard puts the bundles into their order and takes the net effect: of several changes of one row
 the last one counts. Order is that of the task's rows, tasks by number; `sequence` comes before (the files of a folder
-in the order of their arrival), and a column `_order` before everything.
+in the order of their arrival), and a column `_order` before everything, or the number of the commit that a change came
+with.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -40,6 +42,7 @@ SCHEMA = pa.schema(
 DDL = "shard int, relation string, sequence string, place bigint, payload binary"
 EVERYWHERE = -1
 _INSERT = "_insert"
+_VERSION = "_version"
 _NOTHING = ""  # the column of rows that have none: Arrow would forget how many there are
 _REJECTED = ""  # the relation that rows set aside are bundled under
 NUMBER = "#"  # the relation of an empty bundle that tells a shard its number
@@ -162,6 +165,8 @@ def sift(rows: pa.Table, given: Input) -> tuple[pa.Table, list[Rejection]]:
             reasons.setdefault(at, reason)
     if given.order is not None:
         extra.append((ORDER, rows.column(given.order)))
+    if given.version is not None:
+        extra.append((_VERSION, rows.column(given.version)))
     for name, kind, nullable, column in zip(given.names, given.types, given.nullable, columns, strict=True):
         if not _surely_fits(column, kind):
             for at, reason in column_codes(column, kind, Symbols(), nullable=nullable)[1]:
@@ -280,11 +285,7 @@ def arrive(batches: Iterable[pa.RecordBatch], scheme: Scheme) -> Arrived:
 
 def _settle(arrived: Arrived, rows: pa.Table, table: Table, key: tuple[int, ...] | None) -> None:
     relation = table.name
-    if ORDER in rows.column_names:
-        order = pc.sort_indices(
-            rows.append_column("#", pa.array(range(rows.num_rows))), [(ORDER, "ascending"), ("#", "ascending")]
-        )
-        rows = rows.take(order).drop_columns([ORDER])
+    rows = _ordered(rows)
     if _INSERT not in rows.column_names:
         arrived.inserts[relation] = rows
         return
@@ -299,6 +300,24 @@ def _settle(arrived: Arrived, rows: pa.Table, table: Table, key: tuple[int, ...]
             side[relation] = rows.take(pa.array(sorted(places))) if rows.num_columns else rows.slice(0, 1)
     if found.cleared:
         arrived.cleared[relation] = found.cleared
+
+
+def _ordered(rows: pa.Table) -> pa.Table:
+    """The rows in their order; those of an input that tells none come first.
+
+    A commit is one step from the rows before it to those after it, so that its inserts come behind its deletes: of an
+    update that moves every row to the place of the next one, all new rows stay.
+    """
+    told = [name for name in (ORDER, _VERSION) if name in rows.column_names]
+    if not told:
+        return rows
+    known = reduce(pc.or_, (rows.column(name).is_valid() for name in told))
+    keys = {"known": known, **{name: rows.column(name) for name in told}}
+    if _VERSION in told:
+        keys["insert"] = rows.column(_INSERT)
+    keys["place"] = pa.array(range(rows.num_rows))
+    order = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys])
+    return rows.take(order).drop_columns(told)
 
 
 def _tuples(rows: pa.Table) -> list[tuple[Any, ...]]:

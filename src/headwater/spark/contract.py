@@ -16,7 +16,7 @@ from headwater.core.errors import DataError, UnknownRelation
 from headwater.core.functions import USER_FUNCTIONS, Function
 from headwater.core.types import Type
 from headwater.files.header import HeaderError, Match, match
-from headwater.files.rows import CHANGE_TYPE, Expected
+from headwater.files.rows import CHANGE_TYPE, VERSIONS, Expected
 from headwater.pipeline import CompiledProgram
 from headwater.program.items import ListOf, Shape, infer_items
 from headwater.program.model import Program, Relation, Shown
@@ -41,6 +41,7 @@ class Input:
     time: int | None = None  # which of its columns is the time of a stream's rows
     change: int | None = None  # the place of `_change_type`
     order: int | None = None  # the place of `_order`: of two changes of one row the later wins
+    version: int | None = None  # without it, that of the commit which brought a change: a commit deletes, then inserts
     corrupt: int | None = None  # the place of `_corrupt_record`: what Spark could not parse
 
 
@@ -139,8 +140,22 @@ def _input(model: Program, program: CompiledProgram, name: str, schema: Any, *, 
         relation.time,
         None if found.change is None else kept[found.change],
         given.index(ORDER) if ORDER in extra else None,
+        None if found.change is None or ORDER in extra else _version(name, declared, schema),
         given.index(CORRUPT) if CORRUPT in extra else None,
     )
+
+
+def _version(name: str, declared: tuple[str, ...], schema: Any) -> int | None:
+    """Where a feed of changes has the number of the commit that brought them."""
+    for place, field in enumerate(schema.fields):
+        if field.name in VERSIONS and field.name not in declared:
+            if type_of(shape_of(field.dataType)) is Type.INT:
+                return place
+            raise DataError(
+                f"error[HW801]: column `{field.name}` of the DataFrame given for `{name}` tells the order of changes, "
+                f"but is of type {field.dataType.simpleString()}; cast it to long, or leave it out"
+            )
+    return None
 
 
 def known_types(program: CompiledProgram, inputs: Iterable[Input]) -> dict[str, tuple[Type | None, ...]]:

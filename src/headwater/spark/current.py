@@ -19,12 +19,12 @@ from pyspark.sql import SparkSession
 
 from headwater.core.errors import StateError
 from headwater.spark.checkpoint import Checkpoint
+from headwater.spark.destinations import BatchFolders, Folders, Tables, destination
 from headwater.spark.filesystem import Folder, folder
 from headwater.spark.manifest import Manifest
 from headwater.spark.state_view import last_of, noted_views, view_of
 
 CURRENT = ("auto", "always", "never")
-IN_FILES = frozenset({"parquet", "csv", "json", "orc", "avro", "xml", "text"})  # formats whose tables are folders
 _NOTE = "_headwater"  # Spark takes names like this for its own, and reads none of them
 _SMALL = 20_000  # rows of a view that are written anew in every batch, into one file
 _SHARE = 5  # a larger one, once a fifth of it has changed
@@ -32,9 +32,7 @@ _SHARE = 5  # a larger one, once a fifth of it has changed
 
 @dataclass(slots=True)
 class CurrentTables:
-    output: str
-    format: str
-    options: dict[str, str]
+    place: Folders | Tables
     when: str
     _written: dict[str, int] = field(default_factory=dict)  # by view: how many changes its table has seen
 
@@ -59,11 +57,11 @@ class CurrentTables:
         now = view_of(spark, checkpoint, view)
         if manifest.metrics["rows"][view] <= _SMALL:
             now = now.coalesce(1)
-        now.write.format(self.format).options(**self.options).mode("overwrite").save(self._place(view))
+        self.place.put(now, view)
         seen = manifest.metrics["stale"][view]
         where, query = self._folder(view), checkpoint.query
         if where is not None and query is not None:
-            told = {"query": query, "format": self.format, "batch": manifest.batch, "changes": seen}
+            told = {"query": query, "format": self.place.format, "batch": manifest.batch, "changes": seen}
             where.create(_NOTE, json.dumps(told).encode())
         self._written[view] = seen
 
@@ -83,20 +81,17 @@ class CurrentTables:
             return None
         with suppress(StateError, ValueError, LookupError, TypeError):
             told = json.loads(where.read(_NOTE))
-            if (told["query"], told["format"]) == (query, self.format) and told["batch"] <= latest:
+            if (told["query"], told["format"]) == (query, self.place.format) and told["batch"] <= latest:
                 return int(told["changes"])
         return None
 
     def _folder(self, view: str) -> Folder | None:
-        if self.format not in IN_FILES:
+        if not isinstance(self.place, BatchFolders):
             return None
         try:
-            return folder(self._place(view))
+            return folder(self.place.current(view))
         except StateError:  # a place that Spark alone can reach
             return None
-
-    def _place(self, view: str) -> str:
-        return f"{self.output.rstrip('/')}/{view}/current"
 
 
 def refresh(
@@ -117,6 +112,9 @@ def refresh(
     if session is None:
         raise ValueError("there is no Spark session; give one, as in refresh(checkpoint, output, spark=session)")
     manifest = last_of(found)
-    tables = CurrentTables(str(output), format, dict(options or {}), "auto")
+    place = destination(str(output), format, dict(options or {}))
+    if not isinstance(place, Folders | Tables):
+        raise ValueError(f"the format {format} keeps no current tables")
+    tables = CurrentTables(place, "auto")
     for view in noted_views(manifest.recipe.notes["views"]):
         tables.catch_up(session, found, view.name, manifest)

@@ -15,13 +15,12 @@ import pyarrow.parquet as pq
 from headwater.engine.answers import arrow_table
 from headwater.exchange.member import Member, Outcome
 from headwater.files.feed import is_cleared
-from headwater.files.rows import CHANGE_TYPE
+from headwater.files.rows import BATCH_ID, CHANGE_TYPE
 from headwater.spark.bundles import Rejection
 from headwater.spark.checkpoint import Assignment
 from headwater.spark.contract import View
 from headwater.spark.types import written
 
-BATCH_ID = "_batch_id"
 FOLDER = "feed"
 
 

@@ -1,9 +1,9 @@
-"""Where changes go once their batch is committed: files, any Spark format, a function.
+"""A committed batch on its way out: to where its format puts it, and to a function.
 
 The default, Parquet files, is exactly once: a file per view, batch and shard, put there whole, under a name that
-depends on the batch alone. Other file formats, and Parquet in a store that only Spark itself can reach, get a folder
-per batch, overwritten if the batch is told again; Delta is told the batch, and skips what it has. Any other format,
-and a function, may be given a batch again after a driver has died in between; `_batch_id` tells.
+depends on the batch alone. Other formats, and Parquet in a store that only Spark itself can reach, are written by
+Spark: `destinations` tells how, and which of them may get a batch again after a driver has died in between. A function
+may as well; `_batch_id` tells.
 
 The current tables of the views follow where that is cheap (see `current`); `view` reads the state itself, and is always
 right.
@@ -13,16 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, assert_never
 
-from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from headwater.core.errors import DataError, StateError
+from headwater.core.errors import StateError
 from headwater.spark.checkpoint import Checkpoint
 from headwater.spark.contract import Contract, View
-from headwater.spark.current import IN_FILES, CurrentTables
-from headwater.spark.feed import BATCH_ID, FOLDER, feed_schema
+from headwater.spark.current import CurrentTables
+from headwater.spark.destinations import Console, Destination, Folders, Memory, Tables, Told, Topic, destination
+from headwater.spark.feed import FOLDER, feed_schema
 from headwater.spark.filesystem import folder
 from headwater.spark.manifest import Manifest
 from headwater.spark.state_view import view_of
@@ -37,17 +37,16 @@ class Sink:
     format: str
     options: dict[str, str]
     current: str
-    _current: CurrentTables | None = field(init=False)
     _told: int | None = None
     _as_files: bool | None = None  # the files of a batch are passed on as they are; None: not known yet
+    _destination: Destination | None = field(init=False)  # None: only a function is told
+    _current: CurrentTables | None = field(init=False)
 
     def __post_init__(self) -> None:
-        if self.output is None and self.format not in ("parquet", "console", "memory", "kafka"):
-            raise DataError(f"error[HW801]: the format {self.format} needs a place: give output=...")
-
-        self._current = (
-            None if self.output is None else CurrentTables(self.output, self.format, self.options, self.current)
-        )
+        nowhere = self.output is None and self.format == "parquet"
+        there = None if nowhere else destination(self.output, self.format, self.options)
+        self._destination = there
+        self._current = CurrentTables(there, self.current) if isinstance(there, Folders | Tables) else None
 
     def is_pending(self, checkpoint: Checkpoint, manifest: Manifest) -> bool:
         """Whether a committed batch has not been told to the end: all its files are there, because none goes before."""
@@ -68,8 +67,15 @@ class Sink:
             if asked
             else {}
         )
-        for view in contract.views:
-            self._give_view(spark, checkpoint, view, frames.get(view.name), changed[view.name], manifest)
+        for view, files in changed.items():
+            if self._as_files:
+                self._pass_on(checkpoint, view, files, manifest.batch)
+            elif files:
+                self._add(frames[view], view, Told(_query(checkpoint), manifest.batch, again=self._told is None))
+            if self._current is not None:
+                self._current.follow(spark, checkpoint, view, manifest)
+            if isinstance(self._destination, Memory):
+                self._destination.put(view_of(spark, checkpoint, view), view)
         if foreach_changes is not None:
             foreach_changes(frames, manifest.batch)
         for files in changed.values():
@@ -79,35 +85,31 @@ class Sink:
             checkpoint.folder.remove(name)  # of attempts that were given up
         self._told = manifest.batch
 
-    def _give_view(
-        self, spark: Any, checkpoint: Checkpoint, view: View, frame: Any, files: list[str], manifest: Manifest
-    ) -> None:
-        batch, format_ = manifest.batch, self.format
-        where = None if self.output is None else f"{self.output.rstrip('/')}/{view.name}"
-        if format_ == "memory":
-            view_of(spark, checkpoint, view.name).createOrReplaceGlobalTempView(view.name)
+    def _pass_on(self, checkpoint: Checkpoint, view: str, files: list[str], batch: int) -> None:
+        if self.output is None:
             return
-        if not files:
-            pass
-        elif self._as_files:
-            if where is not None:
-                place = folder(f"{where}/changes")
-                for number, name in enumerate(files):
-                    place.create(f"batch-{batch:08d}-{number}.parquet", checkpoint.folder.read(name))
-        elif format_ == "console":
-            frame.write.format("console").options(**self.options).mode("append").save()
-        elif format_ == "kafka":
-            text = sf.to_json(sf.struct(sf.lit(view.name).alias("_view"), *frame.columns)).alias("value")
-            frame.select(text).write.format("kafka").options(**self.options).save()
-        elif format_ in IN_FILES:
-            there = f"{where}/changes/{BATCH_ID}={batch}"
-            frame.drop(BATCH_ID).write.format(format_).options(**self.options).mode("overwrite").save(there)
-        else:
-            marks = {"txnAppId": f"{checkpoint.path}/{view.name}", "txnVersion": str(batch)}
-            options = self.options | (marks if format_ == "delta" else {})
-            frame.write.format(format_).options(**options).mode("append").save(f"{where}/changes")
-        if self._current is not None:
-            self._current.follow(spark, checkpoint, view.name, manifest)
+        place = folder(f"{self.output.rstrip('/')}/{view}/changes")
+        for number, name in enumerate(files):
+            content, target = checkpoint.folder.read(name), f"batch-{batch:08d}-{number}.parquet"
+            if not place.create(target, content) and place.read(target) != content:
+                raise StateError(
+                    f"{place.path} holds batch {batch} of another query, or of this one before it began anew; give "
+                    "output= a folder of its own, or remove what is there"
+                )
+
+    def _add(self, changes: Any, view: str, told: Told) -> None:
+        match self._destination:
+            case None | Memory():
+                pass
+            case Folders() | Tables() | Topic() | Console() as there:
+                there.add(changes, view, told)
+            case unknown:
+                assert_never(unknown)
+
+
+def _query(checkpoint: Checkpoint) -> str:
+    """What tells a query from one that had the same checkpoint folder before."""
+    return checkpoint.query or checkpoint.path
 
 
 def _is_reachable(output: str) -> bool:

@@ -1,0 +1,165 @@
+"""Where the changes of views go, by format: what `output` means there, and how often a change may arrive.
+
+A destination gets the changes of one view in one batch (`add`) and, where it can keep that, what the view holds now
+(`put`). A driver that dies in between tells its last batch again, and then:
+
+- folders of files hold a batch each, and it is written anew;
+- Delta skips a batch that it has, by the transaction that it notes with it;
+- the tables of Iceberg note the batch in the snapshot that brings it, and one that they have is not brought again;
+- everything else gets the changes again: at least once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pyspark.sql import functions as sf
+
+from headwater.core.errors import DataError
+from headwater.files.rows import BATCH_ID, CHANGE_TYPE
+
+_FILES = frozenset({"parquet", "csv", "json", "orc", "avro", "xml", "text"})
+_MARK = "headwater.batch"  # in the summary of a snapshot: the query and the batch that it brought
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Which changes these are: of a batch of a query, whose id is that of its checkpoint and of no other."""
+
+    query: str
+    batch: int
+    again: bool  # they may have been told before
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Any format that writes to a path. It gets a batch again if that is told again."""
+
+    path: str
+    format: str
+    options: Mapping[str, str]
+
+    def add(self, changes: Any, view: str, told: Told) -> None:
+        self._write(changes, {}, "append", self.changes(view))
+
+    def put(self, rows: Any, view: str) -> None:
+        self._write(rows, {}, "overwrite", self.current(view))
+
+    def changes(self, view: str) -> str:
+        return f"{self.path}/{view}/changes"
+
+    def current(self, view: str) -> str:
+        return f"{self.path}/{view}/current"
+
+    def _write(self, frame: Any, more: dict[str, str], mode: str, place: str) -> None:
+        frame.write.format(self.format).options(**{**self.options, **more}).mode(mode).save(place)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFolders(Folders):
+    """Files, in a folder per batch."""
+
+    def add(self, changes: Any, view: str, told: Told) -> None:
+        self._write(changes.drop(BATCH_ID), {}, "overwrite", f"{self.changes(view)}/{BATCH_ID}={told.batch}")
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaFolders(Folders):
+    """Tables of Delta, which leave out a transaction that is not later than the last one of the same name."""
+
+    def add(self, changes: Any, view: str, told: Told) -> None:
+        marks = {"txnAppId": f"{told.query}/{view}", "txnVersion": str(told.batch)}
+        self._write(changes, marks, "append", self.changes(view))
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Tables of a catalog, `<view>_changes` and `<view>_current`; those that are there are taken as they are."""
+
+    namespace: str
+    format: str
+    options: Mapping[str, str]
+
+    def add(self, changes: Any, view: str, told: Told) -> None:
+        table = self._table(changes, f"{view}_changes")
+        mark = f"{told.query}/{told.batch}"
+        if told.again and _has(changes.sparkSession, table, mark):
+            return
+        options = {**self.options, f"snapshot-property.{_MARK}": mark}
+        changes.writeTo(table).options(**options).append()
+
+    def put(self, rows: Any, view: str) -> None:
+        table = self._table(rows, f"{view}_current")
+        rows.writeTo(table).options(**self.options).overwrite(sf.lit(True))
+
+    def _table(self, rows: Any, name: str) -> str:
+        """The full name of a table of such rows, which is there from now on."""
+        quoted = name.replace("`", "``")
+        table = f"{self.namespace}.`{quoted}`"
+        if not rows.sparkSession.catalog.tableExists(table):
+            rows.limit(0).writeTo(table).using(self.format).create()
+        return table
+
+
+def _has(spark: Any, table: str, mark: str) -> bool:
+    snapshots = spark.table(f"{table}.snapshots")
+    return bool(snapshots.where(sf.col("summary")[_MARK] == mark).limit(1).count())
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic of Kafka: a message per change. Its key is the view and the row, so that the changes of a row stay in
+    their order."""
+
+    options: Mapping[str, str]
+
+    def add(self, changes: Any, view: str, told: Told) -> None:
+        name = sf.lit(view).alias("_view")
+        row = [one for one in changes.columns if one not in (CHANGE_TYPE, BATCH_ID)]
+        key, value = sf.to_json(sf.struct(name, *row)), sf.to_json(sf.struct(name, *changes.columns))
+        changes.select(key.alias("key"), value.alias("value")).write.format("kafka").options(**self.options).save()
+
+
+@dataclass(frozen=True, slots=True)
+class Console:
+    options: Mapping[str, str]
+
+    def add(self, changes: Any, view: str, told: Told) -> None:
+        changes.write.format("console").options(**self.options).mode("append").save()
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Views of the session: `global_temp.<view>` reads what the view holds now."""
+
+    def put(self, rows: Any, view: str) -> None:
+        rows.createOrReplaceGlobalTempView(view)
+
+
+Destination: TypeAlias = Folders | Tables | Topic | Console | Memory
+
+
+def destination(output: str | None, format_: str, options: Mapping[str, str]) -> Destination:
+    """DataError if the format cannot do with this output."""
+    match format_:
+        case "console":
+            return Console(options)
+        case "memory":
+            return Memory()
+        case "kafka":
+            if output is None and "topic" not in options:
+                raise DataError("error[HW801]: the format kafka needs a topic: give output='topic'")
+            return Topic(options if output is None else {**options, "topic": output})
+    if output is None:
+        raise DataError(f"error[HW801]: the format {format_} needs a place: give output=...")
+    if format_ == "iceberg":
+        if "/" in output:
+            raise DataError(
+                f"error[HW801]: the output of the format iceberg is where a catalog has its tables, as in "
+                f"output='catalog.database', not the folder {output}"
+            )
+        return Tables(output, format_, options)
+    kind = BatchFolders if format_ in _FILES else DeltaFolders if format_ == "delta" else Folders
+    return kind(output.rstrip("/"), format_, options)
