@@ -69,7 +69,8 @@ class Query:
         self.shelf = Shelf()
 
     def run(self, until: int = len(BATCHES)) -> None:
-        for batch, (insert, delete) in enumerate(BATCHES[:until]):
+        first = self.driver.committed or 0  # as Spark does it: the last batch may come again, older ones do not
+        for batch, (insert, delete) in list(enumerate(BATCHES[:until]))[first:]:
             if self.driver.is_due(batch):
                 self.driver.commit(self.recipe, batch, self.reports(batch, insert, delete), rejected={"link": 1})
 
@@ -233,7 +234,9 @@ def test_a_manifest_of_the_future(tmp_path: Path) -> None:
 def test_batches_that_are_done_missing_or_done_by_another(tmp_path: Path) -> None:
     query, other = Query(tmp_path), Query(tmp_path)
     query.run(2)
-    assert [query.driver.is_due(batch) for batch in (0, 1, 2)] == [False, False, True]
+    assert [query.driver.is_due(batch) for batch in (1, 2)] == [False, True]
+    with pytest.raises(StateError, match=r"goes back to batch 0, but the state in .* is of batch 1: Spark's own files"):
+        query.driver.is_due(0)
     with pytest.raises(StateError, match=r"goes on with batch 5, but the state in .* is of batch 1: what came between"):
         query.driver.is_due(5)
     with pytest.raises(StateError, match="committed by another run of the same query; stop one of them"):
@@ -242,6 +245,27 @@ def test_batches_that_are_done_missing_or_done_by_another(tmp_path: Path) -> Non
         query.driver.commit(query.recipe, 2, query.reports(2, *BATCHES[2])[1:])
     query.run()
     assert Query(tmp_path).reach() == expected(len(BATCHES))
+
+
+def test_state_that_is_gone_is_missed(tmp_path: Path) -> None:
+    query = Query(tmp_path)
+    query.run(2)
+    for manifest in (tmp_path / "headwater").glob("manifest-*"):
+        manifest.unlink()
+    with pytest.raises(StateError, match=r"goes on with batch 2, but there is no state in .*: its files are gone"):
+        Query(tmp_path).driver.is_due(2)
+
+
+@pytest.mark.parametrize("instead", [None, '{"id": "another"}', "damaged"])
+def test_state_beside_the_files_of_another_query_is_refused(tmp_path: Path, instead: str | None) -> None:
+    (tmp_path / "metadata").write_text('{"id": "the first"}')
+    Query(tmp_path).run(2)
+    assert Query(tmp_path).reach() == expected(2)
+    (tmp_path / "metadata").unlink()
+    if instead is not None:
+        (tmp_path / "metadata").write_text(instead)
+    with pytest.raises(StateError, match=r"Spark's own files in .* are gone, or are those of another query"):
+        Query(tmp_path)
 
 
 def test_manifests_come_back_as_they_were(tmp_path: Path) -> None:

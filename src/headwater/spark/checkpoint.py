@@ -11,6 +11,9 @@ A batch goes through these steps: every shard writes its log (or a snapshot), th
 files are removed. Between any two of them everything may die: without the manifest, the batch never was, and Spark
 brings it again; with it, the batch is not run again, and what was to be removed is removed when the checkpoint is next
 opened. Every attempt writes files of its own names, so one that was given up can do no harm, however late it writes.
+
+The files of Spark beside them (`metadata`, `offsets`, `commits`) say which rows a batch is made of; state and offsets
+that do not belong together would lose rows or take them twice, and are refused.
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ _MANIFEST = re.compile(r"manifest-(\d+)")
 _REJECTED = "rejected"
 _KEPT = 2  # manifests: who reads the last one may take as long as a batch takes
 _SWEEP_EVERY = 64  # batches; in between only what is known to be old is removed
+_METADATA = "metadata"  # Spark's own: {"id": ...}, written when a query starts with a new checkpoint
+_RESTORE = "restore the whole checkpoint folder from one copy, or start with a new checkpoint and a new output"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,7 @@ class Checkpoint:
         self.path = path
         self.folder = folder(f"{str(path).rstrip('/')}/headwater")
         self._history = self._read_manifests()
+        self._known_query: str | None = None
 
     @property
     def manifest(self) -> Manifest | None:
@@ -83,11 +89,12 @@ class Checkpoint:
     @property
     def query(self) -> str | None:
         """What Spark calls the query of this checkpoint, across restarts; None: it has not named it yet."""
-        above = folder(str(self.path))
-        if "metadata" not in above.names():
-            return None
-        told = json.loads(above.read("metadata"))
-        return str(told["id"])
+        if self._known_query is None:
+            around = folder(str(self.path))
+            if _METADATA in around.names():
+                with suppress(ValueError, LookupError, TypeError):  # a damaged file, which Spark itself refuses
+                    self._known_query = str(json.loads(around.read(_METADATA))["id"])
+        return self._known_query
 
     def resume(self, recipe: Recipe) -> Manifest | None:
         """The state to go on from, for a query that runs this recipe; StateError if the checkpoint was made for
@@ -97,19 +104,35 @@ class Checkpoint:
         """
         if self.manifest is not None:
             self.manifest.recipe.refuse_other(recipe, f"the checkpoint {self.path}")
+            if self.manifest.query not in (None, self.query):
+                raise StateError(
+                    f"Spark's own files in {self.path} ({_METADATA}, offsets, commits) are gone, or are those of "
+                    f"another query than the state of batch {self.committed} there; {_RESTORE}"
+                )
         self.sweep()
         return self.manifest
 
     def is_due(self, batch: int) -> bool:
-        """Whether a batch is to be run: not if it is committed already. StateError if batches before it are missing."""
+        """Whether a batch is to be run: not if it is the one that was committed last. StateError if it does not go on
+        from there."""
         last = self.committed
-        if last is None or batch == last + 1:
+        if batch == (0 if last is None else last + 1):
             return True
-        if batch <= last:
+        if batch == last:
             return False
+        if last is None:
+            raise StateError(
+                f"the stream goes on with batch {batch}, but there is no state in {self.path}/headwater: its files are "
+                f"gone; {_RESTORE}"
+            )
+        if batch < last:
+            raise StateError(
+                f"the stream goes back to batch {batch}, but the state in {self.path} is of batch {last}: Spark's own "
+                f"files there are older; {_RESTORE}"
+            )
         raise StateError(
             f"the stream goes on with batch {batch}, but the state in {self.path} is of batch {last}: what came "
-            "between is missing; restore the whole checkpoint folder from one copy, or start with a new one"
+            f"between is missing; {_RESTORE}"
         )
 
     def assignment(self, recipe: Recipe, scheme: Scheme, batch: int, guard: Guard = DEFAULT_GUARD) -> Assignment:
@@ -169,7 +192,8 @@ class Checkpoint:
         clocks = {report.clock for report in by_shard.values()}
         if len(clocks) > 1:
             raise StateError(f"the shards do not agree on the time after batch {batch}; it is not committed")
-        return Manifest(batch, recipe, parts, counts, tuple(set_aside), dict(metrics or {}), *clocks)
+        figures = dict(metrics or {})
+        return Manifest(batch, recipe, parts, counts, tuple(set_aside), figures, clocks.pop(), self.query)
 
     def sweep(self) -> None:
         """Remove every file that the last manifests do not name: old ones, and those of attempts that were given up."""

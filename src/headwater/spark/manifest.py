@@ -90,6 +90,7 @@ class Manifest:
     set_aside: tuple[str, ...] = ()  # the files that this batch wrote them to
     metrics: dict[str, Any] = field(default_factory=dict)  # of this batch, for people
     clock: int | None = None  # the time it is once the batch is done; None: the program knows none
+    query: str | None = None  # the id of the streaming query that brought the batch, as Spark's own files have it
 
     @property
     def files(self) -> frozenset[str]:
@@ -107,6 +108,7 @@ class Manifest:
                 "set_aside": list(self.set_aside),
                 "metrics": self.metrics,
                 "clock": self.clock,
+                "query": self.query,
             },
             indent=1,
         ).encode()
@@ -135,6 +137,7 @@ class Manifest:
                 tuple(given["set_aside"]),
                 given["metrics"],
                 given["clock"],
+                given.get("query"),
             )
         except (LookupError, TypeError, ValueError) as problem:
             raise StateError(f"{where} is damaged ({problem!r}); {_RESTORE}") from problem
