@@ -51,6 +51,7 @@ BUILDS: dict[str, dict[str, tuple[Package, ...]]] = {
     "4.2": {"kafka": _KAFKA, "delta": (Package("io.delta:delta-spark_2.13:4.4.0"),)},
     "4.1": {"iceberg": (Package("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"),)},
 }
+_WAIT = 300  # seconds for packages to come, of a machine that may have none of them yet
 SPARK = ".".join(pyspark.__version__.split(".")[:2])
 
 
@@ -61,17 +62,17 @@ class NotFetched(Exception):
 def fetched(*wanted: tuple[Package, ...]) -> list[list[str]]:
     """The jars of some lists of packages, by Spark's own resolver, in a Java of its own."""
     asked = [[[one.name, one.whole, one.without] for one in packages] for packages in wanted]
-    found = subprocess.run(
-        [sys.executable, __file__, json.dumps(asked)], capture_output=True, text=True, check=False, env=_environment()
-    )
+    command = [sys.executable, __file__, json.dumps(asked)]
+    env = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"}
+    try:
+        found = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=_WAIT)
+    except subprocess.TimeoutExpired:
+        raise NotFetched(f"nothing came within {_WAIT} seconds") from None
     if found.returncode:
-        raise NotFetched(found.stderr[-2000:])
+        said = found.stderr.splitlines()
+        raise NotFetched(next((line for line in said if "RuntimeException" in line), said[-1]))
     jars: list[list[str]] = json.loads(found.stdout.splitlines()[-1])
     return jars
-
-
-def _environment() -> dict[str, str]:
-    return os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"}
 
 
 def _resolve(asked: list[list[tuple[str, bool, list[str]]]]) -> list[list[str]]:

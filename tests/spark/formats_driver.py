@@ -110,6 +110,10 @@ def recipe(name: str) -> Callable[[], list[list[Any]]]:
     return ran
 
 
+def evaluated(links: Any) -> list[list[Any]]:
+    return listed(hws.evaluate(PROGRAM, {"link": links})["reachable"])
+
+
 def from_delta() -> list[Any]:
     """Commits of every kind, several of them in one batch; the table beside the view after each batch."""
     table = f"delta.`{folder}/links`"
@@ -119,7 +123,7 @@ def from_delta() -> list[Any]:
         for commit in commits:
             spark.sql(commit.format(table=table))
         told.append([listed(spark.sql(f"SELECT src, dst FROM {table}")), ran()])
-    return told
+    return [told, evaluated(spark.read.format(form).load(f"{folder}/links"))]
 
 
 COMMITS = (
@@ -173,7 +177,7 @@ def from_iceberg() -> list[Any]:
     for rows in ("('1', '2'), ('3', '4')", "('2', '3')"):
         spark.sql(f"INSERT INTO lake.db.links VALUES {rows}")
         told.append(ran())
-    return told
+    return [told, evaluated(spark.table("lake.db.links"))]
 
 
 (folder / "in").mkdir()
@@ -182,6 +186,8 @@ failures = [failing(1, foreach_changes=stop)]
 run(1)
 failures.append(failing(1, format="nowhere"))
 run(1)
+if form != "kafka":
+    hws.refresh(f"{folder}/kept", OUTPUT, format=form, spark=spark)
 said = written() | {"failures": failures, "view": listed(hws.view(f"{folder}/kept", "reachable"))}
 said["source"] = {"delta": from_delta, "kafka": from_kafka, "iceberg": from_iceberg}[form]()
 print(json.dumps(said))

@@ -227,19 +227,24 @@ def test_a_changed_program_is_refused(spark: Any, tmp_path: Path) -> None:
 
 
 def test_other_formats(spark: Any, tmp_path: Path) -> None:
-    source, output = tmp_path / "in", tmp_path / "out"
+    source = tmp_path / "in"
     drop(source, 0, [link(1, 2), link(2, 3)])
-    for form in ("json", "memory", "console"):
+    for form in ("json", "csv", "orc", "xml", "memory", "console"):
         query = hws.maintain(
-            hw.compile(CLOSURE), {"link": stream(spark, source)}, checkpoint=str(tmp_path / form), output=str(output),
-            format=form, shards=1, trigger=NOW,
+            hw.compile(CLOSURE), {"link": stream(spark, source)}, checkpoint=str(tmp_path / form),
+            output=str(tmp_path / f"out-{form}"), format=form, shards=1, trigger=NOW,
+            options={"rowTag": "row"} if form == "xml" else None,
         )  # fmt: skip
         finish(query)
-    feed = spark.read.json(str(output / "reach" / "changes"))
-    assert {(row["x"], row["y"], row["_change_type"], row["_batch_id"]) for row in feed.collect()} == {
-        (1, 2, "insert", 0), (2, 3, "insert", 0), (1, 3, "insert", 0)
-    }  # fmt: skip
+    for form in ("json", "csv", "orc", "xml"):
+        read = spark.read.schema(f"{SCHEMA}, _batch_id long").option("rowTag", "row").format(form)
+        feed = rows(read.load(str(tmp_path / f"out-{form}" / "reach" / "changes")))
+        assert feed == {(1, 2, "insert", 0), (2, 3, "insert", 0), (1, 3, "insert", 0)}, form
+        current = read.schema("x long, y long").load(str(tmp_path / f"out-{form}" / "reach" / "current"))
+        assert rows(current) == {(1, 2), (2, 3), (1, 3)}, form
     assert spark.table("global_temp.reach").count() == 3
+    with pytest.raises(ValueError, match="the format console keeps no current tables"):
+        hws.refresh(str(tmp_path / "console"), "", format="console", spark=spark)
 
 
 def test_the_feed_of_a_query_is_the_stream_of_another(spark: Any, tmp_path: Path) -> None:

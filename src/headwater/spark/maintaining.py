@@ -52,11 +52,12 @@ def maintain(
 
     The program is compiled, or a text; the tables of an SQL text have the columns of their streams.
     `inputs` are streaming DataFrames, and static ones beside them, by relation (or a list of them for one relation;
-    static rows come first). Rows come with a column `_change_type`
-    (insert, delete, update_preimage, update_postimage) or are all inserts. Rows that do not fit are set aside under
-    the checkpoint, with the reason. `output` gets a folder per view: `changes`, with `_change_type` and `_batch_id`,
-    and `current`. `foreach_changes(changes, batch)` is called with a DataFrame of changes per view, `on_batch(metrics)`
-    with figures. `trigger` is what `DataStreamWriter.trigger` takes, as in {"availableNow": True}.
+    static rows come first). Rows come with a column `_change_type` (insert, delete, update_preimage, update_postimage,
+    as in Delta's change feed) or are all inserts. Rows that do not fit are set aside under the checkpoint, with the
+    reason. `output` gets a folder per view: `changes`, with `_change_type` and `_batch_id`, and `current`; of the
+    format iceberg it names where a catalog has its tables, of kafka a topic. `foreach_changes(changes, batch)` is
+    called with a DataFrame of changes per view, `on_batch(metrics)` with figures. `trigger` is what
+    `DataStreamWriter.trigger` takes, as in {"availableNow": True}.
 
     `clock` says what moves time on where the program knows any: "event", the times of the rows, or "wall", the wall
     clock too; by default only programs without streams, whose rows have a ttl, live by the wall clock. Rows of a stream

@@ -86,7 +86,7 @@ class Sink:
         self._told = manifest.batch
 
     def _pass_on(self, checkpoint: Checkpoint, view: str, files: list[str], batch: int) -> None:
-        if self.output is None:
+        if self.output is None or not files:
             return
         place = folder(f"{self.output.rstrip('/')}/{view}/changes")
         for number, name in enumerate(files):
