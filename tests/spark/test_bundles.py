@@ -106,3 +106,37 @@ def test_rows_without_an_order_come_before_those_with_one() -> None:
         arrived = sent((PLAIN, static), (given, commits((2, 3, "delete", 1))))
         assert arrived.inserts["link"].to_pylist() == [{"x": 3, "y": 4}]
         assert arrived.deletes["link"].to_pylist() == [{"x": 2, "y": 3}]
+
+
+def test_columns_may_have_any_names() -> None:
+    """Also those that we give to what stands beside them."""
+    scheme = choose(hw.compile("relation flag(_insert: bool, _order: int). up(X, Y) :- flag(X, Y)."), None, 1)
+    kinds = (Type.BOOL, Type.INT)
+    given = Input("flag", ("_insert", "_order"), kinds, kinds, (False, False), (0, 1))
+    rows = pa.table({"_insert": [True, False], "_order": [2, 1]})
+    arrived = arrive(list(bundle(rows.to_batches(), given, scheme, 1, 0)), scheme)
+    assert arrived.inserts["flag"].to_pylist() == rows.to_pylist()
+    assert not arrived.deletes
+    feed = pa.table([[True, False], [2, 1], ["delete", "insert"]], names=["_insert", "_order", "c"])
+    changes = Input("flag", given.names, kinds, kinds, (False, False), (0, 1), change=2)
+    arrived = arrive(list(bundle(feed.to_batches(), changes, scheme, 1, 0)), scheme)
+    assert arrived.inserts["flag"].to_pylist() == [{"_insert": False, "_order": 1}]
+    assert arrived.deletes["flag"].to_pylist() == [{"_insert": True, "_order": 2}]
+
+
+def test_text_that_is_no_utf8_is_set_aside() -> None:
+    scheme = choose(hw.compile("relation tag(s: string, l: list). named(S, L) :- tag(S, L)."), None, 1)
+    given = Input(
+        "tag", ("s", "l"), (Type.STRING, Type.LIST), (Type.STRING, Type.LIST), (False, False), (0, 1), change=2
+    )
+    garbled = pa.array([b"a", b"\xff!", b"c", b"d"]).view(pa.string())
+    lists = pa.ListArray.from_arrays([0, 1, 2, 3, 4], pa.array([b"a", b"b", b"\xfe", b"d"]).view(pa.string()))
+    directions = pa.array([b"insert", b"insert", b"insert", b"\xfd"]).view(pa.string())
+    feed = pa.table([garbled, lists, directions], names=["s", "l", "c"])
+    arrived = arrive(list(bundle(feed.to_batches(), given, scheme, 1, 0)), scheme)
+    assert arrived.inserts["tag"].to_pylist() == [{"s": "a", "l": ["a"]}]
+    assert [(one.reason.partition(", not one of")[0], one.row) for one in arrived.rejected] == [
+        ("`_change_type` is None", '{"s": "d", "l": ["d"], "_change_type": "\\\\xfd"}'),
+        ("column `l`: its text is not in UTF-8", '{"s": "c", "l": ["\\\\xfe"], "_change_type": "insert"}'),
+        ("column `s`: its text is not in UTF-8", '{"s": "\\\\xff!", "l": ["b"], "_change_type": "insert"}'),
+    ]

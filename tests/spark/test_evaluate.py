@@ -113,6 +113,13 @@ def test_columns_by_name_and_position(spark: Any) -> None:
     assert rows(hws.evaluate(program, {"link": by_place})["reach"]) == [("a", "b")]
 
 
+def test_columns_by_position_may_be_called_anything(spark: Any) -> None:
+    for names in ("src, src", "`a.b`, `x``y`", "y, z", "_insert, _order"):
+        first, second = names.split(", ")
+        given = spark.sql(f"select true as {first}, false as {second}")
+        assert rows(hws.evaluate(hw.compile(CLOSURE), {"link": given}, shards=1)["reach"]) == [(True, False)], names
+
+
 def test_the_users_functions_reach_the_workers(spark: Any) -> None:
     import pyarrow.compute as pc
 
@@ -144,6 +151,12 @@ def test_unknown_and_derived_relations(spark: Any) -> None:
         hws.evaluate(hw.compile(CLOSURE), {"lnk": links})
     with pytest.raises(hw.DataError, match="derived"):
         hws.evaluate(hw.compile(CLOSURE), {"reach": links})
+    with pytest.raises(hw.DataError, match=r"a list is given for `link`, where a DataFrame .* spark.createDataFrame"):
+        hws.evaluate(hw.compile(CLOSURE), {"link": LINKS})
+    with pytest.raises(
+        hw.DataError, match="is a stream; evaluate takes rows that are there, and maintain takes streams"
+    ):
+        hws.evaluate(hw.compile(CLOSURE), {"link": spark.readStream.format("rate").load()})
     with pytest.raises(ValueError, match="no exchange 'pigeon'"):
         hws.evaluate(hw.compile(CLOSURE), {"link": links}, exchange="pigeon")
 
@@ -152,6 +165,14 @@ def test_a_null_is_refused_with_its_row(spark: Any) -> None:
     links = spark.createDataFrame([(1, None)], "a int, b int")
     with pytest.raises(Exception, match="column `b`: a null does not fit"):
         hws.evaluate(hw.compile(CLOSURE), {"link": links})["reach"].collect()
+
+
+def test_what_a_gang_refuses_is_told_at_once(spark: Any) -> None:
+    """As what it is, and without trying again."""
+    program = hw.compile("reach(X, Y) :- link(X, Y). reach(X, Z) :- reach(X, Y), reach(Y, Z).")
+    links = spark.createDataFrame([(1, 2), (1, None)], "a int, b int")
+    with pytest.raises(hw.DataError, match="column `b`: a null does not fit"):
+        hws.evaluate(program, {"link": links}, shards=2, exchange="gang")
 
 
 @pytest.mark.parametrize(("shards", "guard"), [(1, 1_000), (2, 5)])

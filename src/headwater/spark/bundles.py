@@ -41,7 +41,7 @@ SCHEMA = pa.schema(
 )
 DDL = "shard int, relation string, sequence string, place bigint, payload binary"
 EVERYWHERE = -1
-_INSERT = "_insert"
+_INSERT = "_insert"  # columns of a relation are called by their numbers here: they may have any name
 _VERSION = "_version"
 _NOTHING = ""  # the column of rows that have none: Arrow would forget how many there are
 _REJECTED = ""  # the relation that rows set aside are bundled under
@@ -167,16 +167,19 @@ def sift(rows: pa.Table, given: Input) -> tuple[pa.Table, list[Rejection]]:
         extra.append((ORDER, rows.column(given.order)))
     if given.version is not None:
         extra.append((_VERSION, rows.column(given.version)))
-    for name, kind, nullable, column in zip(given.names, given.types, given.nullable, columns, strict=True):
-        if not _surely_fits(column, kind):
-            for at, reason in column_codes(column, kind, Symbols(), nullable=nullable)[1]:
+    for number, (name, kind, nullable) in enumerate(zip(given.names, given.types, given.nullable, strict=True)):
+        columns[number], garbled = _readable(columns[number])
+        for at in garbled:
+            reasons.setdefault(at, f"column `{name}`: its text is not in UTF-8")
+        if not _surely_fits(columns[number], kind):
+            for at, reason in column_codes(columns[number], kind, Symbols(), nullable=nullable)[1]:
                 reasons.setdefault(at, f"column `{name}`: {reason}")
     if given.time is not None and given.types[given.time] is Type.INT:
         for at in np.flatnonzero(pc.fill_null(pc.greater_equal(columns[given.time], FOREVER), False)).tolist():
             reasons.setdefault(at, f"column `{given.names[given.time]}`: {TOO_FAR}")
     whole = pa.table(
         [*columns, *(column for _, column in extra)] or [pa.nulls(rows.num_rows)],
-        names=[*given.names, *(name for name, _ in extra)] or [_NOTHING],
+        names=[*map(str, range(len(columns))), *(name for name, _ in extra)] or [_NOTHING],
     )
     if not reasons:
         return whole, []
@@ -188,15 +191,43 @@ def sift(rows: pa.Table, given: Input) -> tuple[pa.Table, list[Rejection]]:
 
 def _rejection(rows: pa.Table, given: Input, at: int, reason: str) -> Rejection:
     if given.corrupt is not None and rows.column(given.corrupt)[at].is_valid:
-        return Rejection(given.relation, reason, str(rows.column(given.corrupt)[at]))
-    row = {name: rows.column(place)[at].as_py() for name, place in zip(given.names, given.places, strict=True)}
+        return Rejection(given.relation, reason, str(_value(rows.column(given.corrupt)[at])))
+    row = {name: _value(rows.column(place)[at]) for name, place in zip(given.names, given.places, strict=True)}
     if given.change is not None:
-        row["_change_type"] = rows.column(given.change)[at].as_py()
+        row["_change_type"] = _value(rows.column(given.change)[at])
     return Rejection(given.relation, reason, json.dumps(row, default=str, ensure_ascii=False))
 
 
+def _readable(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[int]]:
+    """A column, null where its text is not in UTF-8 (Spark lets any bytes pass for text); and where that is."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        values: list[Any] = []
+        garbled: list[int] = []
+        for at, value in enumerate(column):
+            try:
+                values.append(value.as_py())
+            except UnicodeDecodeError:
+                values.append(None)
+                garbled.append(at)
+        return pa.chunked_array([pa.array(values, type=column.type)]), garbled
+    return column, []
+
+
+def _value(value: pa.Scalar) -> Any:
+    """A value for people to read, whatever bytes it is made of."""
+    try:
+        return value.as_py()
+    except UnicodeDecodeError:
+        if isinstance(value, pa.ListScalar):
+            return [_value(item) for item in value.values]
+        return value.as_buffer().to_pybytes().decode("utf-8", "backslashreplace")
+
+
 def _directions(column: pa.ChunkedArray) -> tuple[Any, dict[int, str]]:
-    words = column.cast(pa.string()).combine_chunks().dictionary_encode()
+    column, _ = _readable(column.cast(pa.string()))
+    words = column.combine_chunks().dictionary_encode()
     known = [CHANGE_TYPES.get(word) for word in words.dictionary.to_pylist()]
     inserts = pc.take(pa.array(known, type=pa.bool_()), words.indices)
     if not inserts.null_count:
@@ -284,13 +315,14 @@ def arrive(batches: Iterable[pa.RecordBatch], scheme: Scheme) -> Arrived:
 
 
 def _settle(arrived: Arrived, rows: pa.Table, table: Table, key: tuple[int, ...] | None) -> None:
+    """Take the net effect of a relation's rows; its columns get their names back."""
     relation = table.name
     rows = _ordered(rows)
     if _INSERT not in rows.column_names:
-        arrived.inserts[relation] = rows
+        arrived.inserts[relation] = rows.rename_columns(list(table.names))
         return
     inserts = rows.column(_INSERT).fill_null(True).to_numpy()  # null: from an input that has inserts only
-    rows = rows.drop_columns([_INSERT])
+    rows = rows.drop_columns([_INSERT]).rename_columns(list(table.names))
     if inserts.all():
         arrived.inserts[relation] = rows
         return

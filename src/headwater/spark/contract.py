@@ -75,6 +75,21 @@ def view_called(name: str, views: Iterable[View]) -> View:
     raise UnknownRelation(f"there is no view `{name}`{meant} (the program's views: {', '.join(found)})")
 
 
+def refuse_others(given: Iterable[tuple[str, Any]], *, streams: bool = False) -> None:
+    """Raise DataError for what is no DataFrame, or is a stream where none is taken."""
+    for name, frame in given:
+        if not hasattr(frame, "isStreaming"):
+            raise DataError(
+                f"error[HW801]: a {type(frame).__name__} is given for `{name}`, where a DataFrame of Spark should be; "
+                "spark.createDataFrame makes one of rows"
+            )
+        if frame.isStreaming and not streams:
+            raise DataError(
+                f"error[HW801]: the DataFrame given for `{name}` is a stream; evaluate takes rows that are there, and "
+                "maintain takes streams"
+            )
+
+
 def agree(program: CompiledProgram, given: Sequence[tuple[str, Any]], *, changes: bool = False) -> Contract:
     """The contract of a program with DataFrames, each a relation and a Spark schema, in their order.
 

@@ -7,13 +7,17 @@ or in shuffles, a job per round.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.sql import Observation
+from pyspark.sql import functions as sf
+from pyspark.sql import types as st
 
-from headwater.core.errors import DataError
+from headwater.core.errors import DataError, HeadwaterError
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.engine.moments import moment_of
 from headwater.exchange.member import Member, Outcome
@@ -22,9 +26,9 @@ from headwater.pipeline import CompiledProgram
 from headwater.program.clock import clock_type
 from headwater.spark import clocks, rounds, worker
 from headwater.spark.bundles import Arrived, arrive, shard_of
-from headwater.spark.contract import Contract, agree
+from headwater.spark.contract import Contract, agree, refuse_others
 from headwater.spark.copies import kept
-from headwater.spark.failures import TRIES
+from headwater.spark.failures import TRIES, failure, raised
 from headwater.spark.gangs import Give, ganged
 from headwater.spark.jobs import described, title
 from headwater.spark.means import Means, choose_means
@@ -33,6 +37,8 @@ from headwater.spark.routes import gathered, routed
 from headwater.spark.session import session_of
 from headwater.spark.wide import Wide
 from headwater.spark.worker import Run, alone, prepare
+
+_WRONG = "_wrong"  # a column beside those of the views: what went wrong at a shard
 
 
 def evaluate(
@@ -54,6 +60,7 @@ def evaluate(
     The views of a program over streams are those at the latest time among the rows, or at `now` if that is later; where
     rows live by a ttl alone, they came at `now`, by default this very moment.
     """
+    refuse_others(inputs.items())
     program = program_of(program, inputs.items())
     contract = agree(program, [(name, frame.schema) for name, frame in inputs.items()])
     spark = session_of(inputs.values())
@@ -79,7 +86,7 @@ def _computed(spark: Any, frames: list[Any], contract: Contract, means: Means, g
     if means.exchange == "shuffle":
         return _shuffled(sent, begin, means.shards, give, wide.schema, title(contract.program))
     if means.exchange == "gang":
-        return kept(ganged(sent, begin, means.shards, give, wide.schema).repartition(means.shards))
+        return _ganged(sent, begin, means.shards, give, wide)
 
     def compute(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bundles = list(batches)
@@ -89,6 +96,27 @@ def _computed(spark: Any, frames: list[Any], contract: Contract, means: Means, g
         yield from give(shard, outcome)
 
     return sent.mapInArrow(compute, wide.schema)
+
+
+def _ganged(sent: Any, begin: rounds.Begin, shards: int, give: Give, wide: Wide) -> Any:
+    """What a gang comes to. An error of ours comes out as a row: Spark would run a stage that fails by it again."""
+
+    def give_or_tell(shard: int, told: Any) -> Iterator[pa.RecordBatch]:
+        if not isinstance(told, HeadwaterError):
+            for batch in give(shard, told):
+                yield batch.append_column(_WRONG, pa.nulls(batch.num_rows, pa.string()))
+            return
+        nothing = pa.RecordBatch.from_arrays([pa.nulls(1, one.type) for one in wide.arrow], schema=wide.arrow)
+        yield nothing.append_column(_WRONG, pa.array([json.dumps(failure(told))]))
+
+    wider = st.StructType([*wide.schema, st.StructField(_WRONG, st.StringType())])
+    told = ganged(sent, begin, shards, give_or_tell, wider, lambda problem: problem).repartition(shards)
+    seen = Observation()
+    found = kept(told.observe(seen, sf.collect_set(_WRONG).alias("wrong")))
+    wrong = raised(json.loads(one) for one in seen.get["wrong"])
+    if wrong is not None:
+        raise wrong
+    return found
 
 
 def _shuffled(sent: Any, begin: rounds.Begin, shards: int, give: Give, schema: Any, about: str) -> Any:

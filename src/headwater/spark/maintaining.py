@@ -16,7 +16,7 @@ from headwater.pipeline import CompiledProgram
 from headwater.spark import clocks, watermarks
 from headwater.spark.batches import Batches, Plan
 from headwater.spark.checkpoint import Checkpoint
-from headwater.spark.contract import agree
+from headwater.spark.contract import agree, refuse_others
 from headwater.spark.current import CURRENT
 from headwater.spark.filesystem import refuse_hadoop
 from headwater.spark.means import choose_means
@@ -67,6 +67,7 @@ def maintain(
     if current not in CURRENT:
         raise ValueError(f"current is one of {', '.join(CURRENT)}, not {current!r}")
     frames = [(relation, frame) for relation, given in inputs.items() for frame in _listed(given)]
+    refuse_others(frames, streams=True)
     streams = [frame for _, frame in frames if frame.isStreaming]
     if not streams:
         raise ValueError("maintain needs a streaming DataFrame; for static ones alone take evaluate")

@@ -22,7 +22,10 @@ def routed(frame: Any, given: Input, scheme: Scheme, shards: int) -> Any:
     def send(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from bundle(batches, given, scheme, shards, TaskContext.get().partitionId(), sequence)
 
-    seen = frame if frame.columns else frame.select(sf.lit(True).alias("row"))  # rows without columns are not counted
+    # Spark finds columns by their names, which may be the same or no names at all to it; we go by place. Rows without
+    # columns are not counted.
+    places = [f"c{at}" for at in range(len(frame.columns))]
+    seen = frame.toDF(*places) if places else frame.select(sf.lit(True).alias("row"))
     return seen.mapInArrow(send, DDL)
 
 
