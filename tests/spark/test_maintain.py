@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +226,30 @@ def test_a_changed_program_is_refused(spark: Any, tmp_path: Path) -> None:
     other = hw.compile(CLOSURE + " loop(X) :- reach(X, X).")
     with pytest.raises(hw.StateError, match="the program has changed"):
         hws.maintain(other, {"link": stream(spark, source)}, checkpoint=checkpoint, trigger=NOW)
+
+
+def test_state_and_offsets_belong_together(spark: Any, tmp_path: Path) -> None:
+    """Without the one, rows would be lost; without the other, they would be taken twice."""
+    source = tmp_path / "in"
+    drop(source, 0, [link(1, 2)])
+
+    def start(checkpoint: Path) -> Any:
+        links = {"link": stream(spark, source)}
+        return hws.maintain(hw.compile(CLOSURE), links, checkpoint=str(checkpoint), shards=1, trigger=NOW)
+
+    finish(start(tmp_path / "whole"))
+    drop(source, 1, [link(2, 3)])
+    shutil.copytree(tmp_path / "whole", tmp_path / "stateless", ignore=lambda *_: ["headwater"])
+    with pytest.raises(Exception, match=r"goes on with batch 1, but there is no state in .*stateless/headwater"):
+        finish(start(tmp_path / "stateless"))
+    shutil.copytree(tmp_path / "whole" / "headwater", tmp_path / "alone" / "headwater")
+    with pytest.raises(hw.StateError, match=r"Spark's own files in .*alone .* are gone"):
+        start(tmp_path / "alone")
+    shutil.copytree(tmp_path / "whole", tmp_path / "moved")
+    finish(start(tmp_path / "moved"))
+    with ThreadPoolExecutor() as other:  # a thread that has no session of its own, as those of listeners
+        held = other.submit(hws.view, str(tmp_path / "moved"), "reach").result()
+    assert rows(held) == closure({(1, 2), (2, 3)})
 
 
 def test_other_formats(spark: Any, tmp_path: Path) -> None:

@@ -15,13 +15,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from headwater.core.errors import StateError
 from headwater.spark.checkpoint import Checkpoint
 from headwater.spark.destinations import BatchFolders, Folders, Tables, destination
 from headwater.spark.filesystem import Folder, folder
 from headwater.spark.manifest import Manifest
+from headwater.spark.session import session_at_hand
 from headwater.spark.state_view import last_of, noted_views, view_of
 
 CURRENT = ("auto", "always", "never")
@@ -108,7 +107,7 @@ def refresh(
     behind it. Tables that are up to date are left alone.
     """
     found = Checkpoint(str(checkpoint))
-    session = spark or SparkSession.getActiveSession()
+    session = spark or session_at_hand()
     if session is None:
         raise ValueError("there is no Spark session; give one, as in refresh(checkpoint, output, spark=session)")
     manifest = last_of(found)

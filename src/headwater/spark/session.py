@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from headwater.core.errors import HeadwaterError
@@ -38,10 +39,18 @@ def session_of(frames: Iterable[Any]) -> Any:
     """The session that DataFrames belong to, or the active one where there are none."""
     for frame in frames:
         return frame.sparkSession
-    found = SparkSession.getActiveSession()
+    found = session_at_hand()
     if found is None:
         raise ValueError("there is no Spark session; give a DataFrame, or start a session first")
     return found
+
+
+def session_at_hand() -> Any:
+    """The session of this thread or, where it has none of its own, of the process; None: there is none."""
+    try:
+        return SparkSession.active()
+    except PySparkRuntimeError:
+        return None
 
 
 def is_connect(spark: Any) -> bool:

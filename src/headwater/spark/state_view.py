@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from headwater.core.errors import StateError
@@ -17,6 +16,7 @@ from headwater.spark import neighbours, shelf
 from headwater.spark.checkpoint import Assignment, Checkpoint
 from headwater.spark.contract import View, view_called
 from headwater.spark.manifest import Manifest
+from headwater.spark.session import session_at_hand
 from headwater.spark.wide import Wide
 from headwater.spark.worker import prepare
 
@@ -31,7 +31,7 @@ def view(checkpoint: str, name: str, *, spark: Any = None) -> Any:
     batches, so use it soon, or write it down.
     """
     found = Checkpoint(str(checkpoint))
-    session = spark or SparkSession.getActiveSession()
+    session = spark or session_at_hand()
     if session is None:
         raise ValueError("there is no Spark session; give one, as in view(checkpoint, name, spark=session)")
     return view_of(session, found, name)
