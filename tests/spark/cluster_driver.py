@@ -16,7 +16,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 import headwater as hw
+from conftest import SECRET_SETTINGS
 from headwater import spark as hws
+from headwater.spark import gangs
 from headwater.spark.session import local_session
 
 CLOSURE = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
@@ -79,6 +81,7 @@ def maintain(text: str, name: str, exchange: str | None) -> None:
 master, folder = sys.argv[1], Path(sys.argv[2])
 doomed, doomed_worker = folder / "doomed", folder / "doomed-worker"
 settings = {
+    **SECRET_SETTINGS,
     "spark.master": master,
     "spark.executor.memory": "512m",
     "spark.executor.cores": "1",
@@ -134,5 +137,6 @@ for name, (text, view, exchange) in queries.items():
         "feed": sorted([batch, kind, *row] for *row, kind, batch in feed),
         "exchange": hws.progress(str(folder / name))["exchange"],
     }
+told["sealed"] = [seal is not None for _, seal in gangs._servers]
 print(json.dumps(told))
 spark.stop()

@@ -26,6 +26,14 @@ FAR_SETTINGS = {
 }
 
 
+# Of all processes of a cluster that talks in secret.
+SECRET_SETTINGS = {
+    "spark.authenticate": "true",
+    "spark.authenticate.secret": "a secret of tests",
+    "spark.network.crypto.enabled": "true",
+}
+
+
 def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))

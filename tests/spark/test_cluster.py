@@ -1,4 +1,7 @@
-"""A real standalone cluster, a master and two workers on loopback: the same answers, also while executors die."""
+"""A real standalone cluster, a master and two workers on loopback: the same answers, also while executors die.
+
+All of it talks in secret.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from typing import Any
 import pyspark
 import pytest
 
-from tests.spark.conftest import SRC, free_port
+from tests.spark.conftest import SECRET_SETTINGS, SRC, free_port
 from tests.spark.test_connect import fed, listed
 from tests.spark.test_maintain import closure, lowest
 
@@ -28,9 +31,12 @@ QUERIES = (("decomposed", closure, None), ("gang", lowest, "gang"), ("shuffle", 
 def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("cluster")
     port = free_port()
+    settings = "".join(f"{name} {value}\n" for name, value in SECRET_SETTINGS.items())
+    (folder / "spark-defaults.conf").write_text(settings)
     env = os.environ | {
         "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": str(SRC), "SPARK_WORKER_DIR": str(folder), "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_CONF_DIR": str(folder),
     }  # fmt: skip
     started: list[subprocess.Popen[bytes]] = []
 
@@ -55,7 +61,7 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def told(master: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     env = os.environ | {"PYTHONPATH": str(SRC), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     command = [sys.executable, str(DRIVER), master, str(tmp_path_factory.mktemp("driver"))]
-    made = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
+    made = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
     assert made.returncode == 0, made.stderr[-3000:]
     return dict(json.loads(made.stdout.splitlines()[-1]))
 
@@ -72,6 +78,10 @@ def test_a_worker_and_an_executor_die_while_views_are_used(told: dict[str, Any],
     expected = {"gang": low, "shuffle": low, "reach": reached, "alone": reached, "back": {(y, x) for x, y in reached}}
     for when in ("before", "meanwhile", "afterwards"):
         assert told[when][name] == listed(expected[name]), when
+
+
+def test_gangs_talk_in_secret_where_the_cluster_does(told: dict[str, Any]) -> None:
+    assert told["sealed"] == [True]
 
 
 def test_executors_die_in_batches(told: dict[str, Any]) -> None:

@@ -1,4 +1,7 @@
-"""Flight servers that answer only who knows the token, at one address, for as long as they are wanted."""
+"""Flight servers that answer only who knows the token, at one address, for as long as they are wanted.
+
+With a seal, which both sides must have, nobody in between can read what they say (TLS).
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,22 @@ import hmac
 import secrets
 import socket
 import threading
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow.flight as flight
 
+SEALED_NAME = "headwater"  # of whoever has the seal, wherever it listens
 _HEADER = "authorization"
 _GRACE = 2.0  # seconds for streams to end before a server is left to end by itself; it listens no more
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """A certificate, made out to SEALED_NAME, and its key, both as PEM."""
+
+    certificate: bytes
+    key: bytes = field(repr=False)
 
 
 def new_token() -> str:
@@ -20,6 +33,13 @@ def new_token() -> str:
 
 def with_token(token: str) -> flight.FlightCallOptions:
     return flight.FlightCallOptions(headers=[(_HEADER.encode(), f"Bearer {token}".encode())])
+
+
+def connect(address: str, seal: Seal | None = None) -> flight.FlightClient:
+    """A client of the server that listens there; it is asked for its seal, if there is one."""
+    if seal is None:
+        return flight.connect(f"grpc://{address}")
+    return flight.connect(f"grpc+tls://{address}", tls_root_certs=seal.certificate, override_hostname=SEALED_NAME)
 
 
 def own_address(towards: str) -> str:
@@ -43,8 +63,9 @@ class Doorkeeper(flight.ServerMiddlewareFactory):
 
 
 class Server(flight.FlightServerBase):
-    def __init__(self, host: str, token: str) -> None:
-        super().__init__(f"grpc://{host}:0", middleware={"token": Doorkeeper(token)})
+    def __init__(self, host: str, token: str, seal: Seal | None = None) -> None:
+        scheme, certificates = ("grpc", None) if seal is None else ("grpc+tls", [(seal.certificate, seal.key)])
+        super().__init__(f"{scheme}://{host}:0", tls_certificates=certificates, middleware={"token": Doorkeeper(token)})
         self.address = f"{host}:{self.port}"
 
     def close(self) -> None:

@@ -1,9 +1,9 @@
 """The exchange as a gang: all shards in one barrier stage, sending each other rows directly.
 
 The driver runs one small server where the shards of a job learn each other's addresses; they prove by a token, which
-only the job's tasks are given, that they belong to it. Every shard listens on its executor's own address, as long
-as the job runs. A barrier stage cannot be cut short or joined with others, so what it gives is shuffled on before
-anybody else sees it.
+only the job's tasks are given, that they belong to it, and talk in secret where Spark does (see `secrecy`). Every shard
+listens on its executor's own address, as long as the job runs. A barrier stage cannot be cut short or joined with
+others, so what it gives is shuffled on before anybody else sees it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ import pyarrow as pa
 from pyspark import BarrierTaskContext
 
 from headwater.core.errors import HeadwaterError
+from headwater.exchange.doorkeeper import Seal
 from headwater.exchange.gang import Gang
 from headwater.exchange.rendezvous import Rendezvous, meet
 from headwater.spark import worker
+from headwater.spark.secrecy import seal_for
 from headwater.spark.worker import Run
 
-_servers: dict[str, Rendezvous] = {}
+_servers: dict[tuple[str, Seal | None], Rendezvous] = {}
 _lock = threading.Lock()
 
 Give = Callable[[int, Any], Iterator[pa.RecordBatch]]
@@ -40,7 +42,8 @@ def ganged(
 
     `failed` makes a value of what a shard raised; without it, the stage fails.
     """
-    server = _server(_driver_host(sent.sparkSession))
+    seal = seal_for(sent.sparkSession.sparkContext)
+    server = _server(_driver_host(sent.sparkSession), seal)
     place, token, name = server.address, server.token, secrets.token_hex(8)
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -49,8 +52,9 @@ def ganged(
         host = context.getTaskInfos()[shard].address.rpartition(":")[0]
         bundles = list(batches)
         try:
-            with Gang(shard, shards, token, host) as gang:
-                gang.join(meet(place, token, name, shard, shards, gang.address, turn=context.taskAttemptId()))
+            with Gang(shard, shards, token, host, seal=seal) as gang:
+                turn = context.taskAttemptId()
+                gang.join(meet(place, token, name, shard, shards, gang.address, seal=seal, turn=turn))
                 with worker.TURN:
                     told = gang.run(begin(shard, bundles))
         except HeadwaterError as problem:
@@ -72,9 +76,9 @@ def _driver_host(spark: Any) -> str:
     return str(spark.conf.get("spark.driver.host", "127.0.0.1"))
 
 
-def _server(host: str) -> Rendezvous:
+def _server(host: str, seal: Seal | None) -> Rendezvous:
     """The server of this driver; it lives as long as the process does."""
     with _lock:
-        if host not in _servers:
-            _servers[host] = Rendezvous(host)
-        return _servers[host]
+        if (host, seal) not in _servers:
+            _servers[host, seal] = Rendezvous(host, seal=seal)
+        return _servers[host, seal]

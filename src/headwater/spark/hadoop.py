@@ -25,9 +25,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headwater.core.errors import StateError
+from headwater.exchange.doorkeeper import Seal
 from headwater.spark.filesystem import Blocks, Folder
 from headwater.spark.relay import Relay, RelayedFolder
 from headwater.spark.scratch import scratch
+from headwater.spark.secrecy import seal_for
 
 _BUFFER = 1 << 20
 _DEFAULT = "fs.defaultFS"
@@ -42,7 +44,7 @@ _NUMBERS = (  # how clients say what the operating system has numbers for; the f
     ("QuotaExceededException", errno.EDQUOT),
     ("FileNotFoundException", errno.ENOENT),
 )
-_relays: dict[str, Relay] = {}
+_relays: dict[tuple[str, Seal | None], Relay] = {}
 _lock = threading.Lock()
 
 
@@ -70,6 +72,7 @@ class HadoopFolder(Folder):
         assert context is not None, "asked before"
         self._gateway: Any = context._gateway
         self._java: Any = context._jvm
+        self._seal = seal_for(context)
         self._host = context.getConf().get("spark.driver.host", "127.0.0.1")
         try:
             with _told():
@@ -84,9 +87,9 @@ class HadoopFolder(Folder):
             ) from problem
 
     def __reduce__(self) -> tuple[Any, ...]:
-        relay = _relay(self._host)
+        relay = _relay(self._host, self._seal)
         relay.serve(self)
-        return RelayedFolder, (self.path, relay.address, relay.token)
+        return RelayedFolder, (self.path, relay.address, relay.token, self._seal)
 
     def _at(self, name: str) -> Any:
         return self._java.org.apache.hadoop.fs.Path(f"{self.path}/{name}" if name else self.path)
@@ -199,9 +202,9 @@ def _file_context(java: Any, root: Any, settings: Any) -> Any:
         return None
 
 
-def _relay(host: str) -> Relay:
+def _relay(host: str, seal: Seal | None) -> Relay:
     """The relay of this driver; it lives as long as the process does."""
     with _lock:
-        if host not in _relays:
-            _relays[host] = Relay(host)
-        return _relays[host]
+        if (host, seal) not in _relays:
+            _relays[host, seal] = Relay(host, seal)
+        return _relays[host, seal]

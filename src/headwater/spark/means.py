@@ -1,7 +1,8 @@
 """By what means a program runs: its scheme, the number of shards, and how they exchange rows.
 
 A gang is one barrier stage: all shards run at the same time and send each other rows directly. It needs a free slot per
-shard, which neither Spark Connect nor dynamic allocation can promise. Shuffles work everywhere, a job per round.
+shard, which neither Spark Connect nor dynamic allocation can promise; and where Spark's settings ask for encryption, it
+needs the means for that, too. Shuffles work everywhere, a job per round.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from headwater.core.errors import StateError
 from headwater.exchange.scheme import Scheme, choose
 from headwater.spark.contract import Contract
+from headwater.spark.secrecy import asked_by, seal_for
 from headwater.spark.session import has_dynamic_allocation, is_connect, slots
 
 EXCHANGES = ("gang", "shuffle")
@@ -43,7 +46,7 @@ def choose_means(spark: Any, contract: Contract, shards: int | None, exchange: s
         raise ValueError(f"a gang cannot run here, because {obstacle}; take exchange='shuffle'")
     if exchange is None:
         exchange = "gang" if obstacle is None else "shuffle"
-    return Means(scheme, count, exchange, scheme.reason if obstacle is None else f"{scheme.reason}; {obstacle}")
+    return Means(scheme, count, exchange, "; ".join(filter(None, (scheme.reason, obstacle, _secret(spark, exchange)))))
 
 
 def _obstacle(spark: Any, shards: int, free: int) -> str | None:
@@ -54,4 +57,14 @@ def _obstacle(spark: Any, shards: int, free: int) -> str | None:
         return "under dynamic allocation Spark runs no barrier stages"
     if shards > free:
         return f"{shards} shards need as many task slots, and there are {free}"
+    try:
+        seal_for(spark.sparkContext)
+    except StateError as problem:
+        return str(problem)
     return None
+
+
+def _secret(spark: Any, exchange: str) -> str | None:
+    """What is to be told of a gang that talks in secret."""
+    setting = asked_by(spark.sparkContext) if exchange == "gang" else None
+    return None if setting is None else f"what the gang sends is encrypted, because {setting} asks for it"

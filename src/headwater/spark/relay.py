@@ -1,4 +1,5 @@
-"""Files that workers reach through the driver: Arrow Flight between them, with a token that only tasks are given.
+"""Files that workers reach through the driver: Arrow Flight between them, with a token that only tasks are given, and
+encrypted where they are given a seal.
 
 A relay serves the folders that it was told to, and nothing outside them. A file goes through in parts; one whose end
 does not arrive is treated by the folder behind as any write that fails. What the folder says of a failure is what the
@@ -17,7 +18,7 @@ import pyarrow as pa
 import pyarrow.flight as flight
 
 from headwater.core.errors import StateError
-from headwater.exchange.doorkeeper import Server, new_token, with_token
+from headwater.exchange.doorkeeper import Seal, Server, connect, new_token, with_token
 from headwater.spark.filesystem import Blocks, Folder
 from headwater.spark.scratch import scratch
 
@@ -28,10 +29,10 @@ _MOST_WORDS = 4000  # of an error that goes back
 
 
 class Relay(Server):
-    def __init__(self, host: str = "127.0.0.1") -> None:
+    def __init__(self, host: str = "127.0.0.1", seal: Seal | None = None) -> None:
         self.token = new_token()
         self._folders: dict[str, Folder] = {}
-        super().__init__(host, self.token)
+        super().__init__(host, self.token, seal)
 
     def serve(self, folder: Folder) -> None:
         self._folders[folder.path] = folder
@@ -78,13 +79,14 @@ class Relay(Server):
 class RelayedFolder(Folder):
     """A folder of the driver's, as its workers have it."""
 
-    def __init__(self, path: str, address: str, token: str) -> None:
+    def __init__(self, path: str, address: str, token: str, seal: Seal | None = None) -> None:
         super().__init__(path)
         self._address = address
         self._token = token
+        self._seal = seal
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.path, self._address, self._token)
+        return type(self), (self.path, self._address, self._token, self._seal)
 
     def read(self, name: str) -> bytes:
         with self._called("read", name) as client:
@@ -148,7 +150,7 @@ class RelayedFolder(Folder):
         """A line to the driver; what it says is raised here."""
         with self._explained(doing, name):
             try:
-                with flight.connect(f"grpc://{self._address}") as client:
+                with connect(self._address, self._seal) as client:
                     yield client
             except flight.FlightError as problem:
                 if problem.extra_info:
