@@ -106,9 +106,9 @@ def written(name: str, columns: dict[str, list[Any]]) -> None:
 @pytest.mark.usefixtures("folder")
 def test_files_of_every_kind_arrive_and_a_second_run_goes_on(spark: Any, kind: str) -> None:
     words = ("--engine", "spark", "--stream", "link=in", "--checkpoint", "state", "--output", "out", "--once")
-    batches = [
-        {"x": [1, 2, 3], "y": [2, 3, 4], "_change_type": ["insert"] * 3},
-        {"x": [2, 5], "y": [3, 1], "_change_type": ["delete", "insert"]},
+    batches: list[dict[str, list[Any]]] = [  # rows to begin with, then changes; each file names its columns itself
+        {"x": [1, 2, 3], "y": [2, 3, 4]},
+        {"_change_type": ["delete", "insert"], "y": [3, 1], "x": [2, 5]},
         {"x": [2], "y": [3], "_change_type": ["insert"]},
     ]
     Path("in").mkdir()
@@ -129,6 +129,45 @@ def test_files_of_every_kind_arrive_and_a_second_run_goes_on(spark: Any, kind: s
     assert {tuple(row) for row in current.collect()} == expected
 
 
+@pytest.mark.usefixtures("folder")
+def test_csv_that_arrives_means_what_it_means_without_spark(spark: Any) -> None:
+    Path("p.dl").write_text("relation note(a: string, b: list). seen(A, B) :- note(A, B).")
+    Path("in").mkdir()
+    texts = ['\ufeffa,b\n"say ""so""",[1]\n"c:\\",[x]\n"two\nlines",[]\n,"[y, z]"\n"",[]\nfew\n', "", "q\r\nw,e,r\r\n"]
+    for number, text in enumerate(texts):
+        Path(f"in/{number}.csv").write_text(text, newline="")
+        os.utime(f"in/{number}.csv", (1_000_000 + number,) * 2)
+    Path("rows.csv").write_bytes(Path("in/0.csv").read_bytes())
+    words = ("--stream", "note=in", "--checkpoint", "state", "--output", "out", "--once")
+    status, _, err = run("--engine", "spark", *words)
+    assert status == 0, err
+    assert [line.partition(";")[0] for line in err.splitlines() if "row set aside" in line] == [
+        "batch 0: 5 rows in", "batch 2: 0 rows in",
+    ]  # fmt: skip
+    aside = "".join(path.read_text() for path in sorted(Path("state/headwater/rejected").iterdir()))
+    assert "in/0.csv:8: 1 value for 2 columns" in aside
+    assert "in/2.csv: 1 column (q) for `note(a, b)`" in aside
+    assert "w,e,r" in aside
+    run("--input", "note=rows.csv", "--output", "there", "--format", "parquet")
+    expected = pq.read_table("there/seen.parquet").to_pylist()
+    assert len(expected) == 5
+    current = spark.read.parquet(str(Path("out/seen/current").absolute())).collect()
+    assert sorted((row["a"], list(map(str, row["b"]))) for row in current) == sorted(
+        (row["a"], list(map(str, row["b"]))) for row in expected
+    )
+
+
+@pytest.mark.usefixtures("spark", "folder")
+def test_files_without_a_header_line_lose_no_row() -> None:
+    Path("in").mkdir()
+    Path("in/0.csv").write_text("1,2\n2,3\n")
+    words = ("--engine", "spark", "--stream", "link=in", "--checkpoint", "state", "--once", "--no-header")
+    assert "batch 0: 2 rows in; reach +3 -0" in run(*words)[2]
+    Path("in/1.jsonl").write_text("[3, 4]")
+    status, _, err = run(*words)
+    assert (status, "files of several kinds, 0.csv and 1.jsonl among them" in err) == (2, True)
+
+
 def test_without_java_the_command_says_what_to_install(folder: Path) -> None:
     env = {"PATH": "/nowhere", "PYTHONPATH": str(SRC), "HOME": str(folder)}
     words = ["run", "p.dl", "--engine", "spark", "--input", "link=links.csv"]
@@ -146,6 +185,8 @@ def test_misuse_is_told() -> None:
     status, _, err = run("--engine", "spark", "--batch", "3")
     assert status == 2
     assert "embedded" in err
+    status, _, err = run("--engine", "spark", "--input", "link=links.csv", "--checkpoint", "state")
+    assert (status, "--checkpoint and --once are for streams" in err) == (2, True)
     status, _, err = run("--engine", "spark", "--stream", "link=in", "--checkpoint", "state", "--until", "5")
     assert (status, "--until" in err) == (2, True)
     status, _, err = run("--engine", "spark", "--input", "link=links.csv", "--until", "noon")

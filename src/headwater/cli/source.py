@@ -13,13 +13,13 @@ import typer
 
 from headwater.cli.progress import ProgressLine
 from headwater.core.source import Source
-from headwater.core.types import Type
 from headwater.files.read import read
-from headwater.files.rows import BadRow, Expected, FileRows
+from headwater.files.rows import BadRow, Expected, FileRows, settled
 from headwater.language.datalog import parse
 from headwater.language.reading import read_program
 from headwater.language.tree import Query
 from headwater.pipeline import CompiledProgram, compile_tree
+from headwater.program.model import Relation
 from headwater.program.nearest import nearest
 
 
@@ -94,22 +94,13 @@ def read_files(
     program: CompiledProgram, inputs: list[Given], changes: list[Given], *, header: bool, progress: ProgressLine
 ) -> Data:
     """What the files hold. The first file that shows a column's type settles it for the others."""
-    expected = {
-        one.name: Expected(
-            one.name,
-            tuple(column.name for column in one.visible),
-            tuple(column.type for column in one.visible),
-            one.named,
-            frozenset(at for at, column in enumerate(one.visible) if column.nullable),
-        )
-        for one in program.checked.relations
-    }
+    expected = {one.name: expected_of(one) for one in program.checked.relations}
 
     def one_file(given: Given, feed: bool) -> FileRows:
         progress.step(f"reading {given.path}")
         rows = read(given.path, expected[given.relation], feed=feed, header=header)
         if rows.size:
-            expected[given.relation] = _settled(expected[given.relation], rows.types)
+            expected[given.relation] = settled(expected[given.relation], rows.types)
         return rows
 
     return Data(
@@ -118,6 +109,12 @@ def read_files(
     )
 
 
-def _settled(expected: Expected, found: tuple[Type | None, ...]) -> Expected:
-    types = zip(expected.types, found, strict=True)
-    return replace(expected, types=tuple(known or seen for known, seen in types))
+def expected_of(relation: Relation) -> Expected:
+    """What a file for a relation should hold."""
+    return Expected(
+        relation.name,
+        tuple(column.name for column in relation.visible),
+        tuple(column.type for column in relation.visible),
+        relation.named,
+        frozenset(at for at, column in enumerate(relation.visible) if column.nullable),
+    )

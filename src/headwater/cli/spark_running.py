@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import time
 from collections.abc import Mapping
@@ -16,16 +15,14 @@ import typer
 
 from headwater.cli.progress import ProgressLine
 from headwater.cli.report import INTERRUPTED, counted, show, show_error
-from headwater.cli.source import load_program, parse_given, read_files
+from headwater.cli.source import expected_of, load_program, parse_given, read_files
 from headwater.cli.tables import show_change, show_view, terminal
-from headwater.core.errors import FileError, HeadwaterError
+from headwater.core.errors import HeadwaterError
 from headwater.core.types import Type
 from headwater.database import RelationChange
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.engine.moments import typed_moment
-from headwater.files.header import HeaderError, match
-from headwater.files.read import SUFFIXES, read
-from headwater.files.rows import CHANGE_TYPE, BadRow, Expected, FileRows
+from headwater.files.rows import CHANGE_TYPE, BadRow, FileRows
 from headwater.files.write import make_folder, write_table
 from headwater.pipeline import CompiledProgram
 from headwater.program.clock import clock_type
@@ -35,14 +32,6 @@ _NO_PYSPARK = (
     "or leave out --engine to run without Spark"
 )
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-_DDL = {
-    Type.INT: "bigint",
-    Type.FLOAT: "double",
-    Type.BOOL: "boolean",
-    Type.TIMESTAMP: "timestamp_ntz",  # a file's times mean the same wherever it is read
-    Type.DURATION: "interval day to second",
-    Type.LIST: "array<string>",
-}
 
 
 class SparkRunning:
@@ -77,6 +66,10 @@ class SparkRunning:
             raise typer.Exit(2)
         if self._streams and self._checkpoint is None:
             raise typer.BadParameter("a stream needs a place for its state; add --checkpoint DIR")
+        if not self._streams and (self._once or self._checkpoint is not None):
+            raise typer.BadParameter(
+                "--checkpoint and --once are for streams; add --stream RELATION=DIR, or leave them"
+            )
         if self._output is not None and not self._streams and _URI.match(self._output):
             raise typer.BadParameter("only the output of streams goes to a URI; give --output a folder")
         from headwater.spark.session import SparkMissing, require_java
@@ -102,6 +95,7 @@ class SparkRunning:
             raise typer.Exit(INTERRUPTED) from None
 
     def _start(self, program: CompiledProgram, progress: ProgressLine) -> None:
+        from headwater.spark.arriving import arriving
         from headwater.spark.session import local_session
 
         given = parse_given(program, "--input", self._inputs)
@@ -113,9 +107,13 @@ class SparkRunning:
             static.setdefault(rows.relation, []).append(_frame(spark, rows))
         if streams:
             for one in streams:
-                static.setdefault(one.relation, []).append(
-                    self._stream(spark, program, one.relation, one.path.absolute())
+                frame = arriving(
+                    spark,
+                    expected_of(program.checked.relation(one.relation)),
+                    one.path.absolute(),
+                    header=self._header,
                 )
+                static.setdefault(one.relation, []).append(frame)
             self._maintain(program, static, progress)
         else:
             self._evaluate(program, {name: _joined(frames) for name, frames in static.items()}, progress)
@@ -187,31 +185,6 @@ class SparkRunning:
         if not self._quiet and (metrics["rows_in"] or metrics["rejected"] or moved):
             typer.echo(text, err=True)  # a batch in which only time has passed is not worth a line
 
-    def _stream(self, spark: Any, program: CompiledProgram, relation: str, place: Path) -> Any:
-        first = _first_file(place)
-        one = program.checked.relation(relation)
-        types = tuple(column.type for column in one.columns)
-        expected = Expected(relation, tuple(column.name for column in one.columns), types, one.declared)
-        reader = spark.readStream.option("maxFilesPerTrigger", 1).option("pathGlobFilter", f"*{first.suffix}")
-        if first.suffix == ".parquet":
-            return reader.schema(spark.read.parquet(str(first)).schema).parquet(str(place))
-        feed = _is_feed(first)
-        rows = read(first, expected, feed=feed, header=self._header)
-        kinds = dict(zip(expected.columns, rows.types, strict=True))
-        if first.suffix in (".jsonl", ".ndjson"):
-            names = [*expected.columns, *([CHANGE_TYPE] if feed else [])]
-            return reader.schema(_schema(names, kinds)).json(str(place))
-        separator = "\t" if first.suffix == ".tsv" else ","
-        with first.open(encoding="utf-8-sig") as lines:
-            header = next(csv.reader(lines, delimiter=separator), [])
-        try:
-            matched = match(header, expected, feed=feed)
-        except HeaderError as problem:
-            raise FileError(f"{first}: {problem}") from None
-        named = dict(zip(matched.places, expected.columns, strict=True))
-        names = [named.get(at, name.strip()) for at, name in enumerate(header)]
-        return reader.schema(_schema(names, kinds)).options(header=True, sep=separator).csv(str(place))
-
     def _tell_bad(self, bad: tuple[BadRow, ...]) -> None:
         if bad:
             typer.echo(f"warning[HW801]: {counted(len(bad), 'row')} set aside", err=True)
@@ -239,34 +212,14 @@ def _place(text: str) -> str:
     return text if _URI.match(text) else str(Path(text).absolute())
 
 
-def _first_file(place: Path) -> Path:
-    if not place.is_dir():
-        raise FileError(f"{place} is no folder; --stream takes the folder that files arrive in")
-    for path in sorted(place.iterdir()):
-        if path.suffix in SUFFIXES and not path.name.startswith((".", "_")):
-            return path
-    raise FileError(
-        f"{place} holds no file that ends in {', '.join(SUFFIXES)}; put the first one there, so that its columns "
-        "can be seen"
-    )
-
-
-def _is_feed(path: Path) -> bool:
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        return CHANGE_TYPE in lines.readline()
-
-
-def _schema(names: list[str], kinds: Mapping[str, Type | None]) -> str:
-    columns = [f"`{name}` {_DDL.get(kinds.get(name) or Type.STRING, 'string')}" for name in names]
-    return ", ".join([*columns, "_corrupt_record string"])
-
-
 def _frame(spark: Any, rows: FileRows) -> Any:
+    from headwater.spark.arriving import DDL
+
     taken = rows.taken(np.arange(rows.size))
     if isinstance(taken, pa.Table) and rows.size:
         return spark.createDataFrame(taken)
     schema = ", ".join(
-        f"`{name}` {_DDL.get(kind or Type.STRING, 'string')}" for name, kind in zip(rows.names, rows.types, strict=True)
+        f"`{name}` {DDL.get(kind or Type.STRING, 'string')}" for name, kind in zip(rows.names, rows.types, strict=True)
     )
     return spark.createDataFrame([tuple(map(_plain, row)) for row in rows.tuples()], schema)
 

@@ -24,9 +24,14 @@ def read(path: Path, expected: Expected, *, feed: bool = False, header: bool = T
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise FileError(f"{file}: cannot tell what it holds by its name; it must end in {', '.join(SUFFIXES)}")
-    data = _bytes(path)
+    data = bytes_of(path)
     if suffix == ".parquet":
         return read_parquet(data, file, expected, feed=feed)
+    return read_text(data, file, suffix, expected, feed=feed, header=header)
+
+
+def read_text(data: bytes, file: str, suffix: str, expected: Expected, *, feed: bool, header: bool) -> FileRows:
+    """What a file of text holds; `file` is what it is called."""
     if b"\0" in data[:_HEAD]:
         raise FileError(f"{file}: it holds NUL bytes, so it is no text; save it as UTF-8")
     if suffix in (".jsonl", ".ndjson"):
@@ -43,7 +48,7 @@ def _header(expected: Expected, feed: bool) -> str:
     return ",".join([*(["_change_type"] if feed else []), *expected.columns])
 
 
-def _bytes(path: Path) -> bytes:
+def bytes_of(path: Path) -> bytes:
     try:
         if path.is_dir():
             raise FileError(f"{path} is a folder; give the files in it, one option each")

@@ -44,6 +44,12 @@ class Expected:
         return f"{self.relation}({', '.join(self.columns)})"
 
 
+def settled(expected: Expected, found: tuple[Type | None, ...]) -> Expected:
+    """The same, with the types that a file has shown where none were known."""
+    types = zip(expected.types, found, strict=True)
+    return replace(expected, types=tuple(known or seen for known, seen in types))
+
+
 @dataclass(frozen=True, slots=True)
 class BadRow:
     """A row that was set aside: where it stands (lines count from 1; in parquet, rows do) and why."""
