@@ -51,7 +51,10 @@ class _Warm:
 
 
 class Shelf:
-    """The shards that one process keeps, up to so many bytes; the ones that were used least recently go first."""
+    """The shards that one process keeps, up to so many bytes; the ones that were used least recently go first.
+
+    The last one stays, however large it is: it would be opened again in the next batch.
+    """
 
     def __init__(self, limit: int = _KEPT_BYTES) -> None:
         self.limit = limit
@@ -148,7 +151,7 @@ class Shelf:
         key = assignment.folder.path, shard
         self._warm.pop(key, None)
         self._warm[key] = warm
-        while self._warm and self.nbytes > self.limit:
+        while len(self._warm) > 1 and self.nbytes > self.limit:
             self._warm.popitem(last=False)
 
 
