@@ -175,6 +175,14 @@ def until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+def hand_over(query: Query, keeper: Worker, asking: Worker, held: Path) -> None:
+    """Bring one worker to do a batch for another that does not end while the file is there."""
+    query.by(keeper)
+    held.touch()
+    asking.begin(query.errand(held=str(held)))
+    until(lambda: Path(f"{held}.{keeper.number}").exists())
+
+
 def test_whoever_keeps_a_shard_does_its_batches(tmp_path: Path, workers: list[Worker]) -> None:
     first, second, third = workers
     query, other = Query(tmp_path), Query(tmp_path)
@@ -198,10 +206,7 @@ def test_when_it_dies_another_one_opens_the_shard(tmp_path: Path, workers: list[
 def test_one_that_dies_in_the_middle_of_a_batch_leaves_it_to_the_other(tmp_path: Path, workers: list[Worker]) -> None:
     first, second, third = workers
     query, held = Query(tmp_path), tmp_path / "held"
-    query.by(first)
-    held.touch()
-    second.begin(query.errand(held=str(held)))
-    until(lambda: Path(f"{held}.{first.number}").exists())
+    hand_over(query, first, second, held)
     first.kill()
     held.unlink()
     assert query.commit(second.end()) == second.number
@@ -211,10 +216,7 @@ def test_one_that_dies_in_the_middle_of_a_batch_leaves_it_to_the_other(tmp_path:
 def test_one_that_asked_and_is_gone_cancels_the_batch(tmp_path: Path, workers: list[Worker]) -> None:
     first, second, third = workers
     query, held = Query(tmp_path), tmp_path / "held"
-    query.by(first)
-    held.touch()
-    second.begin(query.errand(held=str(held)))
-    until(lambda: Path(f"{held}.{first.number}").exists())
+    hand_over(query, first, second, held)
     second.kill()
     until(lambda: Path(f"{held}.cancelled").exists())
     held.unlink()
