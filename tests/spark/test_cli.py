@@ -163,6 +163,10 @@ def test_files_without_a_header_line_lose_no_row() -> None:
     Path("in/0.csv").write_text("1,2\n2,3\n")
     words = ("--engine", "spark", "--stream", "link=in", "--checkpoint", "state", "--once", "--no-header")
     assert "batch 0: 2 rows in; reach +3 -0" in run(*words)[2]
+    Path("garbled").mkdir()
+    Path("garbled/0.parquet").write_text("no such thing")
+    status, _, err = run("--engine", "spark", "--stream", "link=garbled", "--checkpoint", "other")
+    assert (status, "0.parquet cannot be read as Parquet" in err) == (2, True)
     Path("in/1.jsonl").write_text("[3, 4]")
     status, _, err = run(*words)
     assert (status, "files of several kinds, 0.csv and 1.jsonl among them" in err) == (2, True)

@@ -318,6 +318,18 @@ def test_misuse_is_told(spark: Any, tmp_path: Path) -> None:
         hws.maintain(hw.compile(CLOSURE), {"link": links}, checkpoint=str(tmp_path))
     with pytest.raises(hw.StateError, match="nothing was committed"):
         hws.view(str(tmp_path / "none"), "reach")
+    with pytest.raises(hw.DataError, match="a list is given for `link`, where a DataFrame of Spark should be"):
+        hws.maintain(hw.compile(CLOSURE), {"link": [[(1, 2)]]}, checkpoint=str(tmp_path))
+    arriving = stream(spark, tmp_path)
+    for wrong, words in (
+        ({"checkpoint": None}, "checkpoint is the folder"),
+        ({"checkpoint": "c", "output": ""}, "cannot be empty"),
+        ({"checkpoint": "c", "trigger": "1 second"}, "as in {'availableNow': True}; not '1 second'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            hws.maintain(hw.compile(CLOSURE), {"link": arriving}, **wrong)
+    with pytest.raises(hw.StateError, match=r"Spark cannot start a query with the checkpoint /proc/no/it: .*Exception"):
+        hws.maintain(hw.compile(CLOSURE), {"link": arriving}, checkpoint="/proc/no/it")
 
 
 def test_reading_a_view_leaves_the_workers_alive_with_what_they_keep(spark: Any, tmp_path: Path) -> None:

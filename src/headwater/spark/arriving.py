@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from headwater.core.errors import FileError
 from headwater.core.types import Type
@@ -50,6 +51,10 @@ def arriving(spark: Any, expected: Expected, place: Path, *, header: bool) -> An
 
 
 def _parquet(spark: Any, reader: Any, first: Path, expected: Expected) -> Any:
+    try:
+        pq.read_schema(first)
+    except (OSError, pa.ArrowException) as problem:
+        raise FileError(f"{first} cannot be read as Parquet: {problem}") from None
     schema = spark.read.parquet(str(first)).schema
     if CHANGE_TYPE in expected.columns:
         return reader.schema(schema).parquet(str(first.parent))

@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+
+from headwater.core.errors import StateError
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.pipeline import CompiledProgram
 from headwater.spark import clocks, watermarks
@@ -66,6 +69,7 @@ def maintain(
     """
     if current not in CURRENT:
         raise ValueError(f"current is one of {', '.join(CURRENT)}, not {current!r}")
+    _refuse_nowhere(checkpoint, output, trigger)
     frames = [(relation, frame) for relation, given in inputs.items() for frame in _listed(given)]
     refuse_others(frames, streams=True)
     streams = [frame for _, frame in frames if frame.isStreaming]
@@ -107,7 +111,22 @@ def maintain(
         writer = writer.queryName(name)
     if trigger is not None:
         writer = writer.trigger(**trigger)
-    return writer.start()
+    try:
+        return writer.start()
+    except Py4JJavaError as problem:
+        reason, *_ = str(problem.java_exception.toString()).splitlines()
+        raise StateError(f"Spark cannot start a query with the checkpoint {checkpoint}: {reason}") from problem
+
+
+def _refuse_nowhere(checkpoint: Any, output: Any, trigger: Any) -> None:
+    if not checkpoint:
+        raise ValueError("checkpoint is the folder that the query keeps its state in; give one")
+    if output == "":
+        raise ValueError("output is a folder, or None where a function or hws.view is enough; it cannot be empty")
+    if trigger is not None and not isinstance(trigger, Mapping):
+        raise ValueError(
+            f"trigger is what DataStreamWriter.trigger takes, as in {{'availableNow': True}}; not {trigger!r}"
+        )
 
 
 def _listed(given: Any) -> list[Any]:
