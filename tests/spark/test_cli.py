@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +173,32 @@ def test_files_without_a_header_line_lose_no_row() -> None:
     Path("in/1.jsonl").write_text("[3, 4]")
     status, _, err = run(*words)
     assert (status, "files of several kinds, 0.csv and 1.jsonl among them" in err) == (2, True)
+
+
+def test_ctrl_c_while_spark_starts_leaves_no_java_behind(folder: Path) -> None:
+    words = ["run", "p.dl", "--engine", "spark", "--input", "link=links.csv", "--quiet"]
+    command = [sys.executable, "-c", "from headwater.cli.main import main; main()", *words]
+    env = os.environ | {"PYTHONPATH": str(SRC)}
+    with (folder / "said").open("w") as said:
+        made = subprocess.Popen(command, env=env, cwd=folder, stdout=said, stderr=said, start_new_session=True)
+    while made.poll() is None and not any("SparkSubmit" in command for command in commands_of(made.pid)):
+        time.sleep(0.05)
+    made.send_signal(signal.SIGINT)
+    assert made.wait(300) == 130
+    until = time.monotonic() + 60
+    while commands_of(made.pid) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not commands_of(made.pid)
+
+
+def commands_of(session: int) -> list[str]:
+    """What the processes of a session run."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if os.getsid(int(place.name)) == session:
+                found.append((place / "cmdline").read_text())
+    return [command for command in found if command]
 
 
 def test_without_java_the_command_says_what_to_install(folder: Path) -> None:

@@ -20,6 +20,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from headwater.core.errors import HeadwaterError
+from headwater.core.interruption import held_back
 from headwater.spark.scratch import lasting_scratch
 
 RENAMING_FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -99,7 +100,8 @@ def local_session(name: str = "headwater", settings: Mapping[str, str] | None = 
     }
     for key, value in chosen.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    with held_back():  # a Java that is interrupted while it starts is left behind, and never ends
+        return builder.getOrCreate()
 
 
 def _sockets() -> dict[str, str]:
