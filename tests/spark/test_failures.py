@@ -13,11 +13,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.flight as flight
 import pytest
+from py4j.protocol import Py4JError
 
 import headwater as hw
 from headwater import spark as hws
 from headwater.core.functions import unregister
 from headwater.spark import gangs
+from headwater.spark.failures import stopped
 from tests.spark.test_maintain import CLOSURE, COMPONENTS, NOW, closure, drop, finish, link, rows, stream
 from tests.spark.workers import listening, python_workers
 
@@ -213,3 +215,15 @@ def test_a_disk_that_is_full_for_a_worker(spark: Any, tmp_path: Path, held: Any)
     assert hws.progress(checkpoint)["batch"] == 0
     run()
     assert rows(hws.view(checkpoint, "kept")) == closure({(0, 1), (1, 2), (3, 4), (4, 5), (5, 6), (0, 9)})
+
+
+def test_a_stop_in_the_middle_of_a_batch_is_no_failure_to_spark(spark: Any) -> None:
+    """As Java tells it, at length, Spark's search for a stop overflows the stack, and fills the log with it."""
+    jvm = spark._jvm
+    told = "py4j.protocol.Py4JJavaError: An error occurred while calling o1.collect.\n: [SPARK_JOB_CANCELLED] Job 1"
+    text = stopped(Py4JError(told + "\n\tat org.apache.spark.SparkContext.runJob" * 1000))
+    assert text is not None
+    runtime = jvm.org.apache.spark.sql.execution.streaming.runtime.StreamExecution
+    assert runtime.isInterruptionException(jvm.py4j.Py4JException(text), spark.sparkContext._jsc.sc())
+    assert stopped(Py4JError("An error occurred: java.lang.IllegalArgumentException")) is None
+    assert stopped(ValueError("of the user's own: java.lang.InterruptedException")) is None

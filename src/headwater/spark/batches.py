@@ -24,7 +24,7 @@ from headwater.spark import clocks, neighbours, rounds, shelf
 from headwater.spark.bundles import DDL, arrive, shard_of
 from headwater.spark.checkpoint import Assignment, Checkpoint
 from headwater.spark.contract import Contract
-from headwater.spark.failures import TRIES, failure, raised
+from headwater.spark.failures import TRIES, failure, raised, stopped
 from headwater.spark.feed import late_rows, rows_with_keys, write_changes, write_rejected
 from headwater.spark.gangs import ganged, is_broken_barrier
 from headwater.spark.jobs import described, title
@@ -81,6 +81,15 @@ class Batches:
         return self._checkpoint
 
     def __call__(self, frame: Any, batch: int) -> None:
+        try:
+            self._batch(frame, batch)
+        except Exception as problem:
+            reason = stopped(problem)
+            if reason is None:
+                raise
+            raise RuntimeError(reason) from None
+
+    def _batch(self, frame: Any, batch: int) -> None:
         spark = frame.sparkSession  # of this query alone, so that its settings are nobody else's
         spark.conf.set("spark.sql.adaptive.enabled", "false")
         checkpoint = self.open()

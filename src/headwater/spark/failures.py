@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
 from headwater.core import errors
 from headwater.core.errors import ExchangeError, HeadwaterError, ProgramError
 
 TRIES = 3  # of what was lost together with those who did it
+
+_AS_SPARK_HAS_IT = "py4j.protocol.Py4JJavaError: An error occurred while calling a batch"
+_CANCELLED = ("SPARK_JOB_CANCELLED", "java.lang.InterruptedException", "java.io.InterruptedIOException")
 
 
 def failure(problem: HeadwaterError) -> dict[str, str]:
@@ -26,3 +32,14 @@ def raised(told: Iterable[Mapping[str, str]]) -> HeadwaterError | None:
     said = min(wrong, key=lambda one: one["error"] == ExchangeError.__name__)
     kind = getattr(errors, said["error"], HeadwaterError)
     return (HeadwaterError if issubclass(kind, ProgramError) else kind)(said["text"])
+
+
+def stopped(problem: Exception) -> str | None:
+    """What to say where a job was cancelled, as `stop` does with the one that is running; None: it was not.
+
+    Spark looks for these words in what comes from Python to tell a stop from a failure, with a search that overflows
+    its stack on texts as long as Java's own.
+    """
+    if not isinstance(problem, Py4JError | PySparkException) or not any(word in str(problem) for word in _CANCELLED):
+        return None
+    return f"{_AS_SPARK_HAS_IT}: java.lang.InterruptedException: its jobs were cancelled"
