@@ -1,4 +1,7 @@
-"""One Spark session for all these tests, and one process that has it: they are one group to pytest-xdist."""
+"""One Spark session for the tests that share it, and one process that has it: they are one group to pytest-xdist.
+
+Files of tests that start what they need themselves, or need no Spark, are a group each, for whichever process is free.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            shares = "spark" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("spark" if shares else item.path.stem))
 
 
 @pytest.fixture(scope="session")
