@@ -181,3 +181,10 @@ def test_the_guard_stops_what_never_ends(spark: Any, shards: int, guard: int) ->
     numbers = spark.createDataFrame([(0,)], "n int")
     with pytest.raises(Exception, match=rf"HW901.*more than {guard:,} r"):
         hws.evaluate(program, {"start": numbers}, shards=shards, exchange="shuffle", guard=guard)["up"].collect()
+
+
+@pytest.mark.parametrize("shards", [0, -1, 1_000_000, "2"])
+def test_a_number_of_shards_that_cannot_be_is_refused(spark: Any, shards: Any) -> None:
+    links = spark.createDataFrame([(1, 2)], "x int, y int")
+    with pytest.raises(ValueError, match=r"shards is a number from 1 to 10,000"):
+        hws.evaluate("r(X, Y) :- link(X, Y).", {"link": links}, shards=shards)

@@ -85,7 +85,9 @@ def run(
     ] = False,
     shards: Annotated[
         int | None,
-        typer.Option("--shards", min=1, metavar="N", help="On Spark: compute in so many parts.", show_default=False),
+        typer.Option(
+            "--shards", min=1, max=10_000, metavar="N", help="On Spark: compute in so many parts.", show_default=False
+        ),
     ] = None,
 ) -> None:
     """Compute a program's views from files of rows, and maintain them under files of changes.

@@ -17,6 +17,7 @@ from headwater.spark.secrecy import asked_by, seal_for
 from headwater.spark.session import has_dynamic_allocation, is_connect, slots
 
 EXCHANGES = ("gang", "shuffle")
+MOST_SHARDS = 10_000  # each is a task of every batch, and a folder in the checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,8 @@ class Means:
 
 def choose_means(spark: Any, contract: Contract, shards: int | None, exchange: str | None) -> Means:
     """The means for a program on a session; `shards` and `exchange` as the user wants them, None: as seems best."""
-    if shards is not None and (not isinstance(shards, int) or shards < 1):
-        raise ValueError(f"shards is a number from 1 on, not {shards!r}")
+    if shards is not None and (not isinstance(shards, int) or not 1 <= shards <= MOST_SHARDS):
+        raise ValueError(f"shards is a number from 1 to {MOST_SHARDS:,}, not {shards!r}; one per task slot is best")
     if exchange is not None and exchange not in EXCHANGES:
         raise ValueError(f"there is no exchange {exchange!r}; take one of {', '.join(EXCHANGES)}, or None")
     free = slots(spark)
