@@ -4,11 +4,12 @@
 
 All peers run in the same local session as ours, on the same cached edges: Spark's own recursive CTE (UNION ALL with a
 distinct step and a bound on depth), and the loop that people write by hand (semi-naive: join, distinct, left anti join,
-localCheckpoint; adaptive execution off, as many partitions as cores). Streams write their output as they do by default:
-a feed of changes and a current table, as Parquet. An empty batch is one whose function does nothing. Batches count by
-the median of their later half. The session has Spark's own way of writing its checkpoint files; lines that say so have
-that of `local_session`, with which an empty batch, the unit here, takes less than half as long. Restarts are shown
-beside the first batch of a query that does nothing in the same two stages, and without an output, too.
+localCheckpoint; adaptive execution off, as many partitions as cores). GraphFrames is not among them: no jar of it was
+to be had from Maven Central, under any of its names. Streams write their output as they do by default: a feed of
+changes and a current table, as Parquet. An empty batch is one whose function does nothing. Batches count by the median
+of their later half. The session has Spark's own way of writing its checkpoint files; lines that say so have that of
+`local_session`, with which an empty batch, the unit here, takes less than half as long. Restarts are shown beside the
+first batch of a query that does nothing in the same two stages, and without an output, too.
 
 Without a part, all run, and the table goes to benchmarks/spark.md.
 """
