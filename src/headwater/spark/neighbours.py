@@ -5,7 +5,7 @@ open it from the checkpoint and replay what it missed, and after a while every w
 asks whether another worker has the shard in the state that the batch starts from, hands the batch over, and tells its
 result as its own. Reading a view goes the same way. Nothing rests on it: where nobody has the shard, is free, or lives
 to the end of the errand, the worker does it itself, and what the other one may have written is of an attempt that no
-manifest names.
+manifest names. Batches of shards that exchange rows are not handed over: they would have to run side by side.
 
 A worker listens for each shard that it keeps on a socket which has a name but no file (Linux has these; elsewhere
 everybody works alone). It is gone with the process. Both ends make sure that the other is a process of the same user

@@ -86,9 +86,9 @@ class Sink:
         self._told = manifest.batch
 
     def _pass_on(self, checkpoint: Checkpoint, view: str, files: list[str], batch: int) -> None:
-        if self.output is None or not files:
+        if not isinstance(self._destination, Folders) or not files:
             return
-        place = folder(f"{self.output.rstrip('/')}/{view}/changes")
+        place = folder(self._destination.changes(view))
         for number, name in enumerate(files):
             content, target = checkpoint.folder.read(name), f"batch-{batch:08d}-{number}.parquet"
             if not place.create(target, content) and place.read(target) != content:
