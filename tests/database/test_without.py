@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import headwater as hw
-from headwater.core.errors import DataError
+from headwater.core.errors import DataError, EvaluationError
 
 TEXT = """
 relation edge(s: int, d: int, c: int).
@@ -70,3 +70,35 @@ def test_without_refuses_what_apply_refuses() -> None:
     with pytest.raises(DataError, match="'x' is no int"):
         db.without({"edge": [("x", 2, 3)]})
     assert not any(db.without({"edge": [(1, 2, 3)]})[name] for name in NAMES)
+
+
+def test_a_large_group_is_as_it_was_after_asking() -> None:
+    """The totals of a large group are kept, and moved by what comes and goes."""
+    db = hw.Database(hw.compile("relation e(x: int, y: int). out(X, sum<Y>, count<Y>) :- e(X, Y)."))
+    rows = [(0, y) for y in range(100)]
+    db.apply(insert={"e": rows})
+    assert db.without({"e": rows[:1] + rows[90:]})["out"].inserted.to_pylist() == [
+        {"x": 0, "y": sum(range(1, 90)), "c2": 89}
+    ]
+    db.apply(insert={"e": [(0, 1000)]})
+    assert db.rows("out") == {(0, sum(range(100)) + 1000, 101)}
+    assert not db.without({"e": [*rows, (0, 1000)]})["out"].inserted.num_rows
+    db.apply(delete={"e": [(0, 1000)]})
+    assert db.rows("out") == {(0, sum(range(100)), 100)}
+
+
+def test_a_group_that_a_failed_transaction_made_large_is_small_again() -> None:
+    db = hw.Database(
+        hw.compile("relation e(x: int, y: int). out(X, sum<Y>, count<Y>) :- e(X, Y). all(sum<S>) :- out(X, S, _).")
+    )
+    too_much = [(1, 2**62), (2, 2**62)]
+    db.apply(insert={"e": [(0, y) for y in range(60)]})
+    with pytest.raises(EvaluationError, match="`all` does not fit into 64 bits"):
+        db.apply(insert={"e": [*((0, y) for y in range(60, 90)), *too_much]})
+    db.apply(insert={"e": [(0, 1000)]})
+    assert db.rows("out") == {(0, sum(range(60)) + 1000, 61)}
+    db.apply(insert={"e": [(0, y) for y in range(60, 90)]})
+    with pytest.raises(EvaluationError, match="`all` does not fit into 64 bits"):
+        db.apply(insert={"e": too_much}, delete={"e": [(0, y) for y in range(80)]})
+    db.apply(delete={"e": [(0, 1000)]})
+    assert db.rows("out") == {(0, sum(range(90)), 90)}

@@ -232,3 +232,35 @@ def test_rows_that_two_negated_atoms_forbid_at_once() -> None:
         Step({"u": [(1,)], "t": [(3,)]}, {"u": [(5,)]}, {"r": {(3,)}, "s": {(3, 3)}}),
         Step({}, {"u": [(1,), (2,)]}, {"r": {(1,), (2,), (3,)}, "s": {(x, y) for x in (1, 2, 3) for y in (1, 2, 3)}}),
     )
+
+
+def test_null_costs_hide_no_path_behind_a_cheaper_one() -> None:
+    """Every path over the link of unknown cost costs nobody knows what, also one whose rest is dear."""
+    replay(
+        """
+        relation link(s: int, d: int, c: int?).
+        path(S, D, P, C) :- link(S, D, C), P = [S, D].
+        path(S, D, P, C) :- link(S, Z, C1), path(Z, D, P2, C2), C = C1 + C2, P = concatPath([S, Z], P2).
+        best(S, D, min<C>) :- path(S, D, _, C).
+        cheapest(S, D, P, C) :- path(S, D, P, C), best(S, D, C).
+        query cheapest(1, D, P, C).
+        """,
+        Step({}, {}, {"cheapest": set()}),
+        Step(
+            {"link": [(1, 2, None), (2, 4, 1), (2, 3, 5), (3, 4, 5)]},
+            {},
+            {
+                "cheapest": {
+                    (1, 2, (1, 2), None),
+                    (1, 3, (1, 2, 3), None),
+                    (1, 4, (1, 2, 4), None),
+                    (1, 4, (1, 2, 3, 4), None),
+                }
+            },
+        ),
+        Step(
+            {},
+            {"link": [(2, 4, 1)]},
+            {"cheapest": {(1, 2, (1, 2), None), (1, 3, (1, 2, 3), None), (1, 4, (1, 2, 3, 4), None)}},
+        ),
+    )

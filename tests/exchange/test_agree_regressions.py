@@ -37,3 +37,23 @@ def test_what_a_better_row_replaced_at_its_sender_is_gone_when_both_are(shards: 
     assert sharded.rows("best") == {(x, 3) for x in range(6)}
     sharded.apply({}, {"link": cheap})
     assert sharded.rows("best") == set()
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3])
+def test_a_sum_over_three_atoms_counts_every_binding(shards: int) -> None:
+    """The parts that are joined on the way carry the variables that nothing but the sum tells apart."""
+    text = """
+        relation a(x: int, y: int).
+        relation b(y: int, z: int).
+        relation c(z: int, w: int).
+        total(sum<W>) :- a(X, Y), b(Y, Z), c(Z, W).
+        each(Z, sum<W>, count<X>) :- a(X, Y), b(Y, Z), c(Z, W).
+        each(Z, sum<W>, count<X>) :- c(Z, W), a(X, Z).
+    """
+    sharded = Sharded.of_text(text, ("total", "each"), shards, kinds=("exchange",))
+    sharded.apply({"a": [(1, 1), (2, 1)], "b": [(1, 1), (1, 2)], "c": [(1, 5), (2, 5)]}, {})
+    assert sharded.rows("total") == {(20,)}
+    assert sharded.rows("each") == {(1, 20, 4), (2, 10, 2)}
+    sharded.apply({}, {"a": [(2, 1)]})
+    assert sharded.rows("total") == {(10,)}
+    assert sharded.rows("each") == {(1, 10, 2), (2, 5, 1)}

@@ -373,3 +373,30 @@ def test_a_failed_transaction_leaves_the_clock_alone() -> None:
     assert pairs(db) == {("a", "b")}
     db.advance(11)
     assert pairs(db) == set()
+
+
+def test_of_rows_of_one_key_and_one_time_the_last_one_counts() -> None:
+    text = "stream link(t: int, a: string, cost: int) key(a). best(X, C) :- link(_, X, C)."
+    db = opened(text)
+    db.apply(insert={"link": [(4, "a", 9)]})
+    changes = db.apply(insert={"link": [(4, "a", 7)]})
+    assert changes["best"].deleted.to_pylist() == [{"x": "a", "c": 9}]
+    assert db.rows("link") == {(4, "a", 7)}
+    db.apply(insert={"link": [(4, "a", 1), (4, "a", 3), (4, "b", 2)]})
+    assert db.rows("best") == {("a", 3), ("b", 2)}
+    together = opened(text)
+    together.apply(insert={"link": [(4, "a", 9), (4, "a", 7), (3, "a", 8)]})
+    assert together.rows("link") == {(4, "a", 7)}
+
+
+def test_a_fact_of_the_program_outlives_the_rows_that_renewed_it() -> None:
+    db = opened("stream p(t: int, x: string) ttl 5.\np(2, a).\nq(X) :- p(_, X).\nn(count<X>) :- p(_, X).")
+    db.apply(insert={"p": [(4, "a"), (4, "b")]})
+    assert db.rows("p") == {(4, "a"), (4, "b")}
+    db.apply(delete={"p": [(4, "a"), (4, "b")]})
+    assert (db.rows("p"), db.rows("q"), db.rows("n")) == ({(2, "a")}, {("a",)}, {(1,)})
+    assert db.valid_until("q", ("a",)) == 7
+    db.apply(delete={"p": [(2, "a")]})
+    assert db.rows("q") == {("a",)}, "what the program states cannot be deleted"
+    db.advance(7)
+    assert (db.rows("p"), db.rows("q")) == (set(), set())

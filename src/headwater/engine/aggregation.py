@@ -165,7 +165,6 @@ class Aggregator:
             rows[:, column] = self._finish(measure, counts, [one[1 + at] for one in totals])
         for name, one in zip(names, totals, strict=True):
             if one[0] < _LARGE // 2:
-                self._before.setdefault(name, one)
                 del self._totals[name]
         return rows[counts > 0]
 
