@@ -83,19 +83,19 @@ class FusedBest:
 
     def _join(self, rows: Rows, tick: int, standing: Standing, journal: Journal) -> int:
         probe = self._probe
-        arguments = probe.arguments(tick)
+        reading = probe.reading(tick)
         space = standing.space
         assert space is not None
         room = standing.rows, standing.values, standing.left, standing.right, standing.touched
-        if self._short is not None and arguments.box[0]:
-            any_stamp = probe.right.all_older(arguments.newest, rows.size)
+        if self._short is not None and reading.box[0]:
+            any_stamp = probe.right.all_older(reading.newest, rows.size)
             return kernels.join_best_short(
-                rows, probe.left.data, probe.key_from[0], probe.right.data, *arguments.box[1:], *arguments.lists,
+                rows, probe.left.data, probe.key_from[0], probe.right.data, *reading.box[1:], *reading.lists,
                 *(probe.carried(column, rows.size if any_stamp else 0) for column in self._carried),
-                probe.right.stamp, arguments.newest, any_stamp, *self._short, space.base, standing.complemented, *room,
+                probe.right.stamp, reading.newest, any_stamp, *self._short, space.base, standing.complemented, *room,
             )  # fmt: skip
         return kernels.join_best(
-            rows, *arguments.all, *self._group, *self._value, standing.complemented, space.base,
+            rows, *reading.arguments, *self._group, *self._value, standing.complemented, space.base,
             space.extent, *room,
         )  # fmt: skip
 

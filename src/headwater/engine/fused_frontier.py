@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from headwater.engine.frontier_kernels import close_frontier, join_frontier
 from headwater.engine.frontiers import Cells, Frontiers
-from headwater.engine.index import Rows, Space
+from headwater.engine.index import Lists, Rows, Space
 from headwater.engine.journal import Journal, Outcome
 from headwater.engine.probe import CONSTANT, LEFT, RIGHT, Probe
 from headwater.engine.sieve import Sieve, rows_by
@@ -20,7 +20,6 @@ from headwater.engine.store import Store
 from headwater.engine.values import NULL, Symbols
 from headwater.plan.model import Best, FlatRule, Reads
 
-Lists = tuple[Rows, Rows, Rows, Rows]  # what leads from a cell to its rows, as an index has it
 Pause = Callable[[int], None]
 Terms = list[tuple[int, int]]  # sides, and columns or constants
 _HEAP = 1 << 12
@@ -172,7 +171,7 @@ class FusedFrontier:
         starting = np.flatnonzero((stamps > GONE) & (stamps <= newest)).astype(np.int32)
         cells = head.data[starting, probe.columns[0]].astype(np.int64) - space.base[0]
         cells[(cells < 0) | (cells >= space.extent[0])] = -1
-        return starting, cells, (begin, order, np.zeros(space.cells, dtype=np.int32), _NO_ROWS)
+        return starting, cells, Lists(begin, order, np.zeros(space.cells, dtype=np.int32), _NO_ROWS)
 
     def _close(
         self, lists: Frontiers, rows: Rows, newest: int, after: int, journal: Journal, pause: Pause
@@ -207,7 +206,7 @@ class FusedFrontier:
         found = None if sieve is None else sieve.by(column, store)
         if found is not None:
             space, begin, order = found
-            return space, (begin, order, np.zeros(space.cells, dtype=np.int32), _NO_ROWS)
+            return space, Lists(begin, order, np.zeros(space.cells, dtype=np.int32), _NO_ROWS)
         index = store.index((column,))
         return None if index.space is None else (index.space, index.lists)
 

@@ -97,31 +97,29 @@ class FusedSet:
         if reach != self._admitted:
             head.admit_range(*probe.bounds(self._places))
             self._admitted = reach
-        arguments = probe.arguments(tick)
+        reading = probe.reading(tick)
         head.identify()
         clean = journal.all_alive(head)
         writer = Writer(head, journal, _room(rows.size, clean))
         proofs, slots = rows.reshape(-1, 1), np.array([probe.slot])
         at, place, linked = 0, np.int64(-1), np.int32(-1)
         while at < rows.size:
-            if self._short and head.space is not None and arguments.box[0]:
+            if self._short and head.space is not None and reading.box[0]:
                 at, place, linked, size, revived = kernels.join_short(
-                    rows, probe.left.data, probe.key_from[0], probe.right.data, *arguments.box[1:], *arguments.lists,
-                    probe.right.stamp, arguments.newest, *self._ends, proofs, slots, 1 - probe.slot, self._rule.id,
+                    rows, probe.left.data, probe.key_from[0], probe.right.data, *reading.box[1:], *reading.lists,
+                    probe.right.stamp, reading.newest, *self._ends, proofs, slots, 1 - probe.slot, self._rule.id,
                     after, head.data, head.stamp, head.rules, head.proof, head.heads, head.space.base,
                     head.space.extent, head.size, head.room(), clean, at, place, linked, *writer.buffers,
                 )  # fmt: skip
             else:
                 at, place, linked, size, revived = kernels.join_merge(
-                    rows, *arguments.all, *self._places, proofs, slots, 1 - probe.slot, self._rule.id, after, head.data,
-                    head.stamp, head.rules, head.proof, head.heads, *box_of(head.space), head.size, head.room(), clean,
-                    at, place, linked, *writer.buffers,
+                    rows, *reading.arguments, *self._places, proofs, slots, 1 - probe.slot, self._rule.id, after,
+                    head.data, head.stamp, head.rules, head.proof, head.heads, *box_of(head.space), head.size,
+                    head.room(), clean, at, place, linked, *writer.buffers,
                 )  # fmt: skip
             writer.took(size, revived)
             if at < rows.size:
                 head.expand()
-                if probe.left is head or probe.right is head:
-                    arguments = probe.arguments(tick)
         return writer.came(), _NO_ROWS
 
 
@@ -172,7 +170,7 @@ class FusedTail:
         proofs = np.stack([batch.rows[int(slot)] for slot in self._slots], axis=1)
         head.admit_range(*self._bounds(left))
         head.identify()
-        index = right.index(self._columns)
+        index = right.index(self._columns)  # not asked for again before the end: a cursor belongs to it
         newest = tick if self._reads is Reads.ALL else tick - 1
         clean = journal.all_alive(head)
         writer = Writer(head, journal, _room(batch.size, clean))

@@ -134,20 +134,37 @@ def box_of(space: Space | None) -> Box:
     return (False, NOTHING, NOTHING) if space is None else (True, space.base, space.extent)
 
 
+class Lists:
+    """What leads from a cell to its rows, in the order in which kernels are given it.
+
+    A reader may stop in the middle, add rows to the store and go on: it keeps the lists that it began with, and unpacks
+    them anew for each call. Rows that come only ever start chains, so that cells and cursors stay right; an index that
+    is sorted or needs another table makes new lists and leaves those that readers have as they are.
+    """
+
+    __slots__ = ("begin", "chain", "heads", "order")
+
+    def __init__(self, begin: Rows, order: Rows, heads: Rows, chain: Rows) -> None:
+        self.begin = begin
+        self.order = order
+        self.heads = heads
+        self.chain = chain
+
+    def __iter__(self) -> Iterator[Rows]:
+        return iter((self.begin, self.order, self.heads, self.chain))
+
+
 class Index:
     """An index on some columns of a store; brought up to date by the store before each use."""
 
-    __slots__ = ("_carried", "begin", "chain", "columns", "covered", "heads", "order", "space", "used")
+    __slots__ = ("_carried", "columns", "covered", "lists", "space", "used")
 
     def __init__(self, columns: tuple[int, ...]) -> None:
         self.columns = np.array(columns, dtype=np.int64)
         self.covered = 0
         self.used = 0
         self.space: Space | None = None
-        self.heads: Rows = np.zeros(16, dtype=np.int32)
-        self.chain: Rows = _NO_ROWS
-        self.begin: Rows = _NO_ROWS
-        self.order: Rows = _NO_ROWS
+        self.lists = Lists(_NO_ROWS, _NO_ROWS, np.zeros(16, dtype=np.int32), _NO_ROWS)
         self._carried: dict[int, Matrix] = {}
 
     def cover(self, data: Matrix, size: int, bounds: Bounds) -> None:
@@ -157,41 +174,42 @@ class Index:
         low, high = bounds.low[self.columns], bounds.high[self.columns]
         if self._outgrown(size, low, high):
             self._rebuild(size, low, high)
-        if self.space is not None and size - self.order.size > max(_SORT_FROM, 2 * self.order.size):
-            self._sort(data, size)
+        held = self.lists.order.size
+        if self.space is not None and size - held > max(_SORT_FROM, 2 * held):
+            self._sort(self.space, data, size)
             return
-        if self.chain.size < size:
+        lists = self.lists
+        if lists.chain.size < size:
             grown = np.empty(max(data.shape[0], size), dtype=np.int32)
-            grown[: self.chain.size] = self.chain
-            self.chain = grown
+            grown[: lists.chain.size] = lists.chain
+            lists.chain = grown
         fresh = np.arange(self.covered, size, dtype=np.int32)
         if self.space is not None:
-            kernels.chain_direct(data, fresh, self.columns, self.heads, self.chain, self.space.base, self.space.extent)
+            kernels.chain_direct(
+                data, fresh, self.columns, lists.heads, lists.chain, self.space.base, self.space.extent
+            )
         else:
-            self.used = kernels.chain_hash(data, fresh, self.columns, self.heads, self.chain, self.used)
+            self.used = kernels.chain_hash(data, fresh, self.columns, lists.heads, lists.chain, self.used)
         self.covered = size
 
     def _outgrown(self, size: int, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> bool:
         if self.space is not None:
             return not self.space.holds(low, high)
-        return self.covered == 0 or self.used + size - self.covered > FULLEST * self.heads.size
+        return self.covered == 0 or self.used + size - self.covered > FULLEST * self.lists.heads.size
 
     def _rebuild(self, size: int, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> None:
         self.space = Space.around(low, high, size)
         cells = self.space.cells if self.space is not None else hash_size(size)
-        self.heads = np.zeros(cells, dtype=np.int32)
-        self.begin = self.order = _NO_ROWS
+        self.lists = Lists(_NO_ROWS, _NO_ROWS, np.zeros(cells, dtype=np.int32), _NO_ROWS)
         self._carried.clear()
         self.covered = self.used = 0
 
-    def _sort(self, data: Matrix, size: int) -> None:
-        assert self.space is not None
-        self.begin = np.empty(self.space.cells + 1, dtype=np.int32)
-        self.order = np.empty(size, dtype=np.int32)
-        kernels.sort_by_cell(data, size, self.columns, self.space.base, self.space.extent, self.begin, self.order)
-        self.heads.fill(0)
+    def _sort(self, space: Space, data: Matrix, size: int) -> None:
+        begin = np.empty(space.cells + 1, dtype=np.int32)
+        order = np.empty(size, dtype=np.int32)
+        kernels.sort_by_cell(data, size, self.columns, space.base, space.extent, begin, order)
+        self.lists = Lists(begin, order, np.zeros(space.cells, dtype=np.int32), _NO_ROWS)
         self._carried.clear()
-        self.chain = _NO_ROWS
         self.covered = size
 
     def cells(self, keys: npt.NDArray[np.int64], data: Matrix) -> npt.NDArray[np.int64]:
@@ -202,38 +220,35 @@ class Index:
         elif self.space is not None:
             kernels.cells_direct(keys, self.space.base, self.space.extent, out)
         else:
-            kernels.cells_hash(keys, self.heads, data, self.columns, out)
+            kernels.cells_hash(keys, self.lists.heads, data, self.columns, out)
         return out
 
     def carried(self, column: int, data: Matrix, reads: int) -> Matrix:
         """A column in the order of the sorted rows, if they are sorted and about so many reads make that worth it."""
         found = self._carried.get(column)
         if found is None:
-            if not self.order.size or reads * _CARRY < self.order.size:
+            order = self.lists.order
+            if not order.size or reads * _CARRY < order.size:
                 return data[:0, 0]
-            found = self._carried[column] = data[self.order, column]
+            found = self._carried[column] = data[order, column]
         return found
-
-    @property
-    def lists(self) -> tuple[Rows, Rows, Rows, Rows]:
-        """What leads from a cell to its rows."""
-        return self.begin, self.order, self.heads, self.chain
 
     def rows_of(self, cell: int) -> Iterator[int]:
         """All rows of a cell, alive or not."""
         if cell < 0:
             return
-        if self.begin.size:
-            yield from self.order[self.begin[cell] : self.begin[cell + 1]].tolist()
-        row = ~int(self.heads[cell])
+        begin, order, heads, chain = self.lists
+        if begin.size:
+            yield from order[begin[cell] : begin[cell + 1]].tolist()
+        row = ~int(heads[cell])
         while row >= 0:
             yield row
-            row = int(self.chain[row])
+            row = int(chain[row])
 
     @property
     def nbytes(self) -> int:
-        chain = self.chain[: self.covered]  # the system gives no memory for room not yet used
-        arrays = (self.heads, chain, self.begin, self.order, *self._carried.values())
+        begin, order, heads, chain = self.lists
+        arrays = (begin, order, heads, chain[: self.covered], *self._carried.values())  # untouched room takes no memory
         return sum(int(array.nbytes) for array in arrays)
 
 

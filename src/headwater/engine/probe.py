@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.types import Type
-from headwater.engine.index import Box, Matrix, Rows, box_of
+from headwater.engine.index import Box, Lists, Matrix, box_of
 from headwater.engine.states import GONE
 from headwater.engine.store import Store
 from headwater.engine.values import Symbols, encode
@@ -17,16 +17,6 @@ from headwater.plan.model import Join, Literal, Reads, Source, Strand, Var
 
 LEFT, RIGHT, CONSTANT = 0, 1, 2
 Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # sides, and columns or constants
-
-
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """What kernels are told about a probe: how to find cells, their rows, how new, and all of it in their order."""
-
-    box: Box
-    lists: tuple[Rows, Rows, Rows, Rows]
-    newest: int
-    all: tuple[Any, ...]
 
 
 class Probe:
@@ -59,15 +49,11 @@ class Probe:
             return LEFT, self.lefts[source.name]
         return RIGHT, self.rights[source.name]
 
-    def arguments(self, tick: int) -> Arguments:
+    def reading(self, tick: int) -> Reading:
+        """What a loop reads by, from here to its end."""
         index = self.right.index(self.columns)
         newest = tick if self.reads is Reads.ALL else tick - 1
-        box = box_of(index.space)
-        everything = (
-            self.left.data, self.key_from, self.constants, self.right.data, index.columns, *box, *index.lists,
-            self.right.stamp, newest,
-        )  # fmt: skip
-        return Arguments(box, index.lists, newest, everything)
+        return Reading(self, box_of(index.space), index.columns, index.lists, newest)
 
     def meets_nothing(self, starting: int, tick: int) -> bool:
         """Whether there surely is no row to meet; looked into where it costs less than finding out by joining."""
@@ -100,6 +86,30 @@ class Probe:
                 seen = (self.left if side == LEFT else self.right).bounds
                 low[at], high[at] = seen.low[column], seen.high[column]
         return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the rows met are found: one state of the index, for the whole of a loop that may stop and go on.
+
+    Rows that the loop itself adds to a table do not count for it, and its cursor belongs to these lists: the index must
+    not be asked for again before the end. The tables' own arrays move when they grow, so they are looked up per call.
+    """
+
+    probe: Probe
+    box: Box
+    columns: npt.NDArray[np.int64]
+    lists: Lists
+    newest: int
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What kernels are told, in their order."""
+        probe = self.probe
+        return (
+            probe.left.data, probe.key_from, probe.constants, probe.right.data, self.columns, *self.box, *self.lists,
+            probe.right.stamp, self.newest,
+        )  # fmt: skip
 
 
 def as_places(pairs: list[tuple[int, int]]) -> Places:

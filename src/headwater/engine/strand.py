@@ -104,10 +104,10 @@ class _Join:
             yield self._extend(batch, met, rows[met])
             return
         index = store.index(self._key.columns)
-        cells = index.cells(keys, store.data)
+        cells, lists = index.cells(keys, store.data), index.lists  # kept to the end, whatever comes between two batches
         if step.any:
             rows = np.empty(batch.size, dtype=np.int32)
-            kernels.exists(cells, *index.lists, store.stamp, newest, rows)
+            kernels.exists(cells, *lists, store.stamp, newest, rows)
             met = np.flatnonzero(rows >= 0)
             yield self._extend(batch, met, rows[met])
             return
@@ -116,9 +116,7 @@ class _Join:
         right = np.empty(size, dtype=np.int32)
         at, place, row = 0, np.int64(-1), np.int32(-1)
         while at < cells.size:
-            count, at, place, row = kernels.expand(
-                cells, *index.lists, store.stamp, newest, at, place, row, left, right
-            )
+            count, at, place, row = kernels.expand(cells, *lists, store.stamp, newest, at, place, row, left, right)
             if count:
                 yield self._extend(batch, left[:count], right[:count])
             if at < cells.size and done is not None and batch.origin is not None:
