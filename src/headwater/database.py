@@ -126,8 +126,7 @@ class Database:
             )
         if provenance not in MODES:
             raise ValueError(f"there is no provenance mode {provenance!r}; the modes are {', '.join(MODES)}")
-        if not isinstance(guard, Guard):
-            guard = Guard(rows=guard, rounds=guard)
+        guard = Guard.of(guard)
         self.program = program
         self.provenance = provenance
         self._model = program.maintained
@@ -380,7 +379,7 @@ class Database:
             "program": self.program.text,
             "disabled": list(self.program.disabled),
             "provenance": self.provenance,
-            "guard": [self._guard.rows, self._guard.rounds],
+            "guard": [self._guard.rows, self._guard.rounds, self._guard.computed],
             "known": {name: [kind and kind.value for kind in kinds] for name, kinds in self._known.items()},
             "columns": self._columns,
             "late": self._late,
@@ -410,8 +409,8 @@ class Database:
             raise StateError(
                 f"the program saved in {path} does not compile here; register the functions it calls first\n{problem}"
             ) from problem
-        rows, rounds = about["guard"]
-        self = cls(program, about["provenance"], guard=Guard(rows, rounds), nodes=about["nodes"], order=about["order"])
+        guard = Guard(*about["guard"])
+        self = cls(program, about["provenance"], guard=guard, nodes=about["nodes"], order=about["order"])
         self._symbols = Symbols(snapshot.symbols)
         self._known = {name: tuple(kind and Type(kind) for kind in kinds) for name, kinds in about["known"].items()}
         self._columns = {name: tuple(columns) for name, columns in about["columns"].items()}

@@ -92,3 +92,12 @@ def test_a_cancellation_in_the_last_round_takes_the_transaction_back() -> None:
         with pytest.raises(KeyboardInterrupt):
             db.apply(insert={"link": [("x", "y")]}, cancelled=partial(next, answers))
         assert db.rows("reach") == {("a", "b"), ("b", "c")}
+
+
+@pytest.mark.parametrize("order", [("whole", "part"), ("part", "whole")])
+def test_an_average_pools_ints_and_floats(order: tuple[str, str]) -> None:
+    text = "relation whole(k: int, n: int). relation part(k: int, n: float). "
+    db = hw.Database(hw.compile(text + " ".join(f"mean(K, avg<N>) :- {name}(K, N)." for name in order)))
+    db.apply(insert={"whole": [(1, 1), (1, 2), (2, 2)], "part": [(1, 0.5), (2, 7.0)]})
+    assert db.rows("mean") == {(1, 3.5 / 3), (2, 4.5)}
+    assert db.critical("mean", (2, 4.5)).facts == [("part", (2, 7.0)), ("whole", (2, 2))]

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 import headwater as hw
-from headwater.core.errors import DataError, EvaluationError
+from headwater.core.errors import DataError, EvaluationError, GuardError
 from headwater.core.types import Type
+from headwater.engine.guard import Guard
 from headwater.exchange.cluster import Cluster
 from headwater.exchange.member import Member
 from headwater.exchange.scheme import choose
@@ -106,3 +107,12 @@ def test_a_program_that_cannot_be_taken_apart_runs_on_one_shard() -> None:
     cluster = Cluster(scheme, 2)
     cluster.apply({"part": pa.table({"p": [1, 1], "s": [2, 3]})}, {})
     assert _sorted(cluster.rows("cost")) == [(1, 1.0)]
+
+
+def test_a_recursion_that_never_ends_is_stopped_on_all_shards() -> None:
+    text = "relation e(x: int, y: int). far(X, 0) :- e(X, _). far(Y, N) :- far(X, M), e(X, Y), N = M + 1."
+    cluster = Cluster(choose(hw.compile(text), {}, 2, kinds=("exchange",)), 3, Guard.of(50))
+    edges = pa.table({"x": list(range(12)), "y": [(at + 1) % 12 for at in range(12)]})
+    with pytest.raises(GuardError, match=r"the recursion through `far` .* more than 50 ro"):
+        cluster.apply({"e": edges}, {})
+    assert cluster.rows("far").num_rows == cluster.rows("e").num_rows == 0

@@ -224,7 +224,8 @@ class Aggregator:
         kind = source.table.types[column]
         codes: Codes = source.data[rows, column].astype(np.int64)
         null = codes == null_code(kind) if column in source.table.nullable else None
-        if measure.result is Type.FLOAT and kind is Type.INT and measure.function != "avg":
+        wanted = measure.type if measure.function == "avg" else measure.result
+        if wanted is Type.FLOAT and kind is Type.INT:
             codes = float_codes(codes.astype(np.float64))
         return codes if null is None else np.where(null, NULL, codes)
 

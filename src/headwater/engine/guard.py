@@ -1,6 +1,10 @@
-"""The guard: stops a recursion that grows past its bound, and says which rule made it grow.
+"""The guard: how far one transaction may go, and who stops a recursion that goes further.
 
-Only recursions that compute values (arithmetic, lists) are watched: any other has finitely many rows to find.
+Two kinds of bounds. Rows and memory hold for every transaction, endless or not. Rounds, and rows that one recursion
+computes, are there to stop a recursion that would never end: only recursions that make new values (arithmetic, lists,
+sums) are watched, because any other has finitely many rows to find. A long recursion is told from an endless one by
+the rows that it starts from: it may make one round for each of them, on top of the bound. Where its own rules keep the
+values from growing for ever, rounds are not counted.
 """
 
 from __future__ import annotations
@@ -13,46 +17,83 @@ from headwater.engine.level_names import LevelNames
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """How far one transaction may drive one recursion; None: no bound."""
+    """How far one transaction may go on one shard; None: no bound.
 
-    rows: int | None = 20_000_000
+    `rows` are the rows that it may add to derived relations. `rounds` are those of one recursion that computes values,
+    beyond one for each row that it starts from. `computed` are the rows that such a recursion may make.
+    """
+
+    rows: int | None = None
     rounds: int | None = 30_000
+    computed: int | None = 20_000_000
 
     def __post_init__(self) -> None:
-        for bound in (self.rows, self.rounds):
+        for bound in (self.rows, self.rounds, self.computed):
             if bound is not None and (not isinstance(bound, int) or bound < 1):
                 raise ValueError(
                     f"a guard is a number of rows and rounds from 1 on, or None for no bound, not {bound!r}"
                 )
 
+    @classmethod
+    def of(cls, bound: Guard | int | None) -> Guard:
+        """What a user gave for `guard=`: a number bounds rows and rounds alike, None is no bound at all."""
+        if isinstance(bound, Guard):
+            return bound
+        return cls(rows=bound, rounds=bound, computed=bound)
+
 
 DEFAULT_GUARD = Guard()
-NO_GUARD = Guard(None, None)
+NO_GUARD = Guard.of(None)
+
+
+class Tally:
+    """Counts the rows that one transaction has added to derived relations."""
+
+    __slots__ = ("guard", "rows")
+
+    def __init__(self, guard: Guard) -> None:
+        self.guard = guard
+        self.rows = 0
 
 
 class Watch:
     """Counts the rows and rounds of one level in one transaction."""
 
-    __slots__ = ("_by_rule", "_guard", "_names", "_rounds", "_rows")
+    __slots__ = ("_by_rule", "_limit", "_names", "_rounds", "_rows", "_tally")
 
-    def __init__(self, guard: Guard, names: LevelNames) -> None:
-        self._guard = guard
+    def __init__(self, tally: Tally, names: LevelNames) -> None:
+        self._tally = tally
         self._names = names
         self._rows = 0
         self._rounds = 0
+        counts = names.level.computes and not names.level.bounded
+        self._limit = tally.guard.rounds if counts else None
         self._by_rule: dict[int, int] = {}
 
     def came(self, rule: int, count: int) -> None:
+        guard, tally = self._tally.guard, self._tally
+        tally.rows += count
         self._rows += count
         self._by_rule[rule] = self._by_rule.get(rule, 0) + count
-        if self._guard.rows is not None and self._rows > self._guard.rows:
-            self._stop(f"more than {self._guard.rows:,} rows", rule)
+        if guard.rows is not None and tally.rows > guard.rows:
+            alone = self._rows > guard.rows
+            self._stop(f"{'made' if alone else 'took the transaction to'} more than {guard.rows:,} rows", rule)
+        if guard.computed is not None and self._rows > guard.computed and self._names.level.computes:
+            self._stop(f"made more than {guard.computed:,} rows", rule)
 
     def round(self) -> None:
         self._rounds += 1
-        if self._guard.rounds is not None and self._rounds > self._guard.rounds:
-            latest = max(self._by_rule, key=lambda rule: self._by_rule[rule], default=None)
-            self._stop(f"more than {self._guard.rounds:,} rounds", latest)
+        if self._limit is None or self._rounds <= self._limit:
+            return
+        bound = self._tally.guard.rounds
+        assert bound is not None
+        expected = self._names.rounds_to_expect()
+        self._limit = bound + expected
+        if self._rounds > self._limit:
+            made = {rule: count for rule, count in self._by_rule.items() if rule != -1}  # -1: came from other shards
+            busiest = max(made, key=lambda rule: made[rule], default=None)
+            beyond = " beyond those that its input explains" if expected else ""
+            self._stop(f"made more than {bound:,} rounds{beyond}", busiest)
 
-    def _stop(self, bound: str, rule: int | None) -> None:
-        raise GuardError(self._names.explain(bound, rule))
+    def _stop(self, done: str, rule: int | None) -> None:
+        raise GuardError(self._names.explain(done, rule))

@@ -14,6 +14,7 @@ phases alternate with the sums until both rest. That ends where the groups do no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from headwater.engine.aggregation import Aggregator
 from headwater.engine.batch import Batch
 from headwater.engine.expressions import distinct_rows
 from headwater.engine.fused_frontier import FusedFrontier
-from headwater.engine.guard import Guard, Watch
+from headwater.engine.guard import Guard, Tally, Watch
 from headwater.engine.index import Index, Rows
 from headwater.engine.journal import Journal
 from headwater.engine.level_names import LevelNames
@@ -50,7 +51,7 @@ class Transaction:
     def __init__(self, tick: int, guard: Guard, cancelled: Callable[[], bool]) -> None:
         self.tick = tick
         self.now: int | None = None  # what the clock shows when it is done
-        self.guard = guard
+        self.tally = Tally(guard)
         self.journal = Journal()
         self.came: dict[str, Rows] = {}
         self.went: dict[str, Rows] = {}
@@ -209,7 +210,7 @@ class LevelRun:
     def __init__(self, runner: LevelRunner, transaction: Transaction) -> None:
         self._level = runner
         self._tx = transaction
-        self._watch = Watch(transaction.guard, runner._names) if runner.level.computes else None
+        self._watch = Watch(transaction.tally, runner._names)
         self.delta: Delta = {}
         self._ghosts: list[tuple[Store, Rows]] = []
         self._marked: list[tuple[Store, Rows]] = []
@@ -431,37 +432,36 @@ class LevelRun:
     def offer(self, runner: Runner, batches: Iterable[Batch], tick: int) -> None:
         """Head rows for the level's tables, to be alive from round `tick` on."""
         store = self._level._stores[runner.rule.table]
-        for batch in self._naming(runner, batches):
-            self._tx.check()
-            columns = runner.head_columns(batch)
-            store.admit(columns)
-            candidates = _stack(columns, batch.size)
-            proofs = runner.proofs(batch)
-            if store.table.picks:
-                came, lost = select(
-                    store, candidates, proofs, runner.rule.id, tick, self._tx.journal, self._level._context.symbols
-                )
-                self._lost_place(store, lost)
-            else:
-                came = store.merge(candidates, proofs, runner.rule.id, tick, self._tx.journal)
-            self._came(store, came, runner.rule.id)
+        with self._naming(runner.rule.id):
+            for batch in batches:
+                self._tx.check()
+                columns = runner.head_columns(batch)
+                store.admit(columns)
+                candidates = _stack(columns, batch.size)
+                proofs = runner.proofs(batch)
+                if store.table.picks:
+                    came, lost = select(
+                        store, candidates, proofs, runner.rule.id, tick, self._tx.journal, self._level._context.symbols
+                    )
+                    self._lost_place(store, lost)
+                else:
+                    came = store.merge(candidates, proofs, runner.rule.id, tick, self._tx.journal)
+                self._came(store, came, runner.rule.id)
 
-    def _naming(self, runner: Runner, batches: Iterable[Batch]) -> Iterator[Batch]:
+    @contextmanager
+    def _naming(self, rule: int) -> Iterator[None]:
+        """Errors of values tell the rule that met them."""
         try:
-            yield from batches
+            yield
         except EvaluationError as problem:
-            raise self._named(runner, problem) from problem
-
-    def _named(self, runner: Runner, problem: EvaluationError) -> EvaluationError:
-        return EvaluationError(f"{problem}\n  rule: {self._level._names.rule(runner.rule.id)}")
+            raise EvaluationError(f"{problem}\n  rule: {self._level._names.rule(rule)}") from problem
 
     def _came(self, store: Store, rows: Rows, rule: int) -> None:
         if not rows.size:
             return
         self.delta.setdefault(store.name, []).append(rows)
         self._note_outgoing(store, rows)
-        if self._watch is not None:
-            self._watch.came(rule, rows.size)
+        self._watch.came(rule, rows.size)
 
     def _note_outgoing(self, store: Store, rows: Rows) -> None:
         if store.name in self._outgoing:
@@ -479,10 +479,12 @@ class LevelRun:
         journal = self._tx.journal
         if self._turns is None:
             for aggregator in self._level._aggregators:
-                self._replace(aggregator, *aggregator.settle(journal), tick)
+                with self._naming(aggregator.rule):
+                    self._replace(aggregator, *aggregator.settle(journal), tick)
             return
         for aggregator, groups, heights in self._turns.next(journal):
-            self._replace(aggregator, groups, aggregator.rows(groups), tick)
+            with self._naming(aggregator.rule):
+                self._replace(aggregator, groups, aggregator.rows(groups), tick)
             head = aggregator.head
             at, rows = rows_with(head.index(aggregator.plan.group), groups, head)
             head.note_heights(rows, heights[at])
@@ -511,8 +513,7 @@ class LevelRun:
         while self.delta or self._carry_to_outboxes():
             tick = self._tx.tick
             delta, self.delta = self.delta, {}
-            if self._watch is not None:
-                self._watch.round()
+            self._watch.round()
             after = self._tx.next_tick()
             for name, parts in delta.items():
                 store = self._level._context.stores[name]
@@ -559,33 +560,28 @@ class LevelRun:
             nonlocal told
             told += count
             self._tx.check()
-            if self._watch is not None:
-                self._watch.came(rule, count)
-                self._watch.round()
+            self._watch.came(rule, count)
+            self._watch.round()
 
-        try:
+        with self._naming(rule):
             outcome = runner.fused.run(rows, tick, after, self._tx.journal, pause)
-        except EvaluationError as problem:
-            raise self._named(runner, problem) from problem
         if outcome is None:
             return False
         self._lost_place(self._level._stores[runner.rule.table], outcome[1])
-        if self._watch is not None:
-            self._watch.came(rule, max(0, outcome[0].size - told))
+        self._watch.came(rule, max(0, outcome[0].size - told))
         return True
 
     def _arrived(self, runner: Runner, rows: Rows, tick: int, after: int) -> None:
         outcome = None
         if runner.fused is not None:
-            try:
+            with self._naming(runner.rule.id):
                 outcome = runner.fused.run(runner.starters(rows), tick, after, self._tx.journal)
-            except EvaluationError as problem:
-                raise self._named(runner, problem) from problem
         if outcome is None and runner.tail is not None:
             store = self._level._stores[runner.rule.table]
-            for batch in self._naming(runner, runner.before_tail(rows, tick)):
-                self._tx.check()
-                self._came(store, runner.tail.run(batch, tick, after, self._tx.journal), runner.rule.id)
+            with self._naming(runner.rule.id):
+                for batch in runner.before_tail(rows, tick):
+                    self._tx.check()
+                    self._came(store, runner.tail.run(batch, tick, after, self._tx.journal), runner.rule.id)
             return
         if outcome is None:
             self.offer(runner, runner.from_rows(rows, tick), after)
@@ -635,8 +631,7 @@ class LevelRun:
             self.bury(marked)
             self.rounds(settle=False)
             self.settle(self._tx.next_tick())
-            if self._watch is not None:
-                self._watch.round()
+            self._watch.round()
 
 
 def _truly_lost(store: Store, rows: Rows, now: int | None) -> Rows:

@@ -7,36 +7,78 @@ from headwater.engine.strand import Context
 from headwater.engine.values import decode
 from headwater.language.printer import print_rule
 from headwater.plan.model import Level, Plan
+from headwater.program.terms import body_atoms
 
 
 class LevelNames:
     def __init__(self, level: Level, plan: Plan, context: Context) -> None:
-        self._level = level
+        self.level = level
         self._plan = plan
         self._context = context
 
     def rule(self, rule: int) -> str:
-        """A flat rule as it was written."""
-        return print_rule(self._plan.program_rules[self._plan.rules[rule].origin])
+        """A rule as it was written: a flat one by its number, an aggregation as a row's `rules` entry names it."""
+        return print_rule(self._plan.program_rules[self._origin(rule)])
 
-    def explain(self, bound: str, rule: int | None) -> str:
-        """The guard's message: bound, rule, cycle, and the newest rows as samples."""
-        names = [name for name in self._level.tables if not self._context.stores[name].table.bag]
-        lines = [
-            f"error[HW901]: the recursion through {', '.join(f'`{n}`' for n in names)} made {bound} and was stopped"
-        ]
-        if rule is not None and rule >= 0:
-            flat = self._plan.rules[rule]
-            lines.append(f"  rule: {self.rule(rule)}")
-            samples = self._samples(flat.table)
-            if samples:
-                lines.append(f"  newest rows of `{flat.table}`: {'; '.join(samples)}")
-        lines.append("  note: the transaction was rolled back; the database is as it was before it")
-        lines.append(
-            "  hint: bound the values that grow (`C < 100`, `!inPath(P, X)`), aggregate them (`min<C>`), "
-            "or raise the bound with `guard=`"
+    def _origin(self, rule: int) -> int:
+        if rule >= 0:
+            return self._plan.rules[rule].origin
+        aggregation = self._plan.aggregations[-2 - rule]
+        around = (
+            number
+            for number, one in enumerate(self._plan.program_rules)
+            if one.head.relation == aggregation.table
+            and any(atom.relation in self.level.tables for atom, _ in body_atoms(one))
         )
+        return next(around, aggregation.rule)
+
+    def rounds_to_expect(self) -> int:
+        """Rounds that the level may need if it ends: each of its tables once for every row that it starts from.
+
+        The best way to a row visits no row twice; one that still finds better ones then goes round in circles.
+        """
+        stores = self._context.stores
+        below = {table for number in self.level.rules for table in self._plan.rules[number].atoms}
+        below.update(one.table for at in self.level.aggregations for one in self._plan.aggregations[at].contributions)
+        return len(self.level.tables) * sum(stores[name].size for name in below.difference(self.level.tables))
+
+    def explain(self, done: str, rule: int | None) -> str:
+        """The guard's message: what was done past which bound, rule, cycle, and the newest rows as samples."""
+        names = [f"`{name}`" for name in self.level.tables if not self._context.stores[name].table.bag]
+        what = f"the recursion through {', '.join(names)}" if self.level.recursive else f"the rules of {names[0]}"
+        lines = [f"error[HW901]: {what} {done} and {'was' if self.level.recursive else 'were'} stopped"]
+        if rule is not None and rule != -1:
+            lines.append(f"  rule: {self.rule(rule)}")
+            relation = self._plan.program_rules[self._origin(rule)].head.relation
+            samples = self._samples(relation if relation in self._context.stores else names[0].strip("`"))
+            if samples:
+                lines.append(f"  newest rows of `{relation}`: {'; '.join(samples)}")
+        lines.append("  note: the transaction was rolled back; the database is as it was before it")
+        lines.append(f"  hint: {self._way_out()}")
         return "\n".join(lines)
+
+    def _way_out(self) -> str:
+        adds = any(
+            measure.function not in ("min", "max")
+            for at in self.level.aggregations
+            for measure in self._plan.aggregations[at].measures
+        )
+        if self.level.recursive and adds:
+            return (
+                "a sum that rests on itself has no end where the data has a cycle: remove the cycle, stop at a stage "
+                "(`J1 = J + 1, J1 < 100`), or raise the bound with `guard=`"
+            )
+        if self.level.computes and any(self._context.stores[name].table.picks for name in self.level.tables):
+            return (
+                "the best value never settles where a cycle makes it better each time round (a cost below zero): "
+                "remove the cycle, bound the value (`C > 0`), or raise the bound with `guard=`"
+            )
+        if self.level.computes:
+            return (
+                "bound the values that grow (`C < 100`, `!inPath(P, X)`), aggregate them (`min<C>`), "
+                "or raise the bound with `guard=`"
+            )
+        return "ask for less (a query with constants, a tighter rule), or raise the bound with `guard=`"
 
     def _samples(self, table: str, count: int = 3) -> list[str]:
         store = self._context.stores[table]

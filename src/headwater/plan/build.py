@@ -8,11 +8,12 @@ from types import MappingProxyType
 
 from headwater.language.tree import Assign, Atom, Negation
 from headwater.plan import strands
-from headwater.plan.model import FlatRule, Level, Plan, Ships, Source
+from headwater.plan.model import Aggregation, FlatRule, Level, Plan, Ships, Source
 from headwater.plan.placement import place
 from headwater.plan.tables import Draft, Drafts, draft
 from headwater.program.model import Program
 from headwater.program.strata import Mode, Stratum, strata
+from headwater.program.termination import bounded
 from headwater.program.types import Types
 
 _NOTHING: Mapping[int, Source] = MappingProxyType({})
@@ -46,6 +47,7 @@ def build(
     for bag, home in drafts.homes.items():
         bags_of.setdefault(home, []).append(bag)
     aggregation_of = {one.table: at for at, one in enumerate(drafts.aggregations)}
+    ends = bounded(program)
     levels: list[Level] = []
     for stratum in layers:
         parts = tuple(part for part, relation in drafts.parts.items() if relation in stratum.relations)
@@ -54,6 +56,7 @@ def build(
             levels.append(Level(parts, made, (), recursive=False, mode=Mode.MONOTONE, computes=False))
         names = [name for relation in stratum.relations for name in (relation, *bags_of.get(relation, ()))]
         own = tuple(number for name in names for number in rules_of.get(name, ()))
+        inside = [drafts.aggregations[aggregation_of[name]] for name in names if name in aggregation_of]
         levels.append(
             Level(
                 tables=tuple(names),
@@ -61,7 +64,9 @@ def build(
                 aggregations=tuple(aggregation_of[name] for name in names if name in aggregation_of),
                 recursive=stratum.recursive,
                 mode=stratum.mode,
-                computes=stratum.recursive and any(_computes(drafts.rules[number]) for number in own),
+                computes=stratum.recursive
+                and (any(_computes(drafts.rules[number]) for number in own) or any(map(_adds_up, inside))),
+                bounded=ends.issuperset(stratum.relations),
             )
         )
     facts = tuple(rule.id for rule in rules if tables[rule.table].base)
@@ -105,6 +110,11 @@ def _home(table: str, drafts: Drafts) -> str:
 
 def _computes(one: Draft) -> bool:
     return any(isinstance(goal, Assign) for goal in one.body)
+
+
+def _adds_up(one: Aggregation) -> bool:
+    """Whether it makes values that are in none of its bindings."""
+    return any(measure.function not in ("min", "max") for measure in one.measures)
 
 
 def _flatten(number: int, one: Draft, drafts: Drafts) -> FlatRule:

@@ -263,6 +263,7 @@ class Level:
     recursive: bool
     mode: Mode
     computes: bool  # values are built around the recursion: it may never end
+    bounded: bool = False  # it computes values that its own rules keep from growing for ever
 
 
 @dataclass(frozen=True, slots=True)

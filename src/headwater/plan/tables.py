@@ -205,7 +205,10 @@ def _draft_aggregate(
             if isinstance(arg, Aggregate) and not (at in measures and _is_null(arg)):
                 function = MEASURES.get(arg.function, arg.function)
                 result = drafts.tables[relation.name].types[at]
-                measures[at] = Measure(function, result, drafts.tables[bag.table].types[value])
+                kind = drafts.tables[bag.table].types[value]
+                if at in measures and Type.FLOAT in (kind, measures[at].type):
+                    kind = Type.FLOAT  # ints and floats are pooled as floats
+                measures[at] = Measure(function, result, kind)
     drafts.aggregations.append(
         Aggregation(
             relation.name,

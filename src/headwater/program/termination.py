@@ -172,21 +172,46 @@ def _leaves(term: Term, grows: str | None, registry: Registry) -> Iterator[tuple
 
 
 def _growing(cycle: Cycle, steps: list[_Step], best: set[Place]) -> Iterator[Diagnostic]:
+    part_of, feeding = _feeding(steps)
+    kept = {step.end[0] for step in feeding if step.end in best}
+    held = {part_of[place] for place in part_of if place[0] in kept}
+    for together in _by_rule(feeding):
+        open_steps = [step for step in together if part_of[step.end] not in held]
+        if open_steps and not any(_bounds(step) for step in together):
+            yield _warning(cycle, open_steps)
+
+
+def _feeding(steps: list[_Step]) -> tuple[dict[Place, int], list[_Step]]:
+    """The part that each place belongs to, with those that it feeds and is fed by; the steps that make a part grow."""
     edges: dict[Place, list[Place]] = {}
     for step in steps:
         edges.setdefault(step.start, []).append(step.end)
         edges.setdefault(step.end, [])
     part_of = {place: part for part, members in enumerate(components(edges)) for place in members}
-    feeding = [step for step in steps if step.grows and part_of[step.start] == part_of[step.end]]
-    kept = {step.end[0] for step in feeding if step.end in best}
-    held = {part_of[place] for place in part_of if place[0] in kept}
-    by_rule: dict[int, list[_Step]] = {}
-    for step in feeding:
-        by_rule.setdefault(id(step.rule), []).append(step)
-    for together in by_rule.values():
-        open_steps = [step for step in together if part_of[step.end] not in held]
-        if open_steps and not any(_bounds(step) for step in together):
-            yield _warning(cycle, open_steps)
+    return part_of, [step for step in steps if step.grows and part_of[step.start] == part_of[step.end]]
+
+
+def _by_rule(steps: list[_Step]) -> list[list[_Step]]:
+    found: dict[int, list[_Step]] = {}
+    for step in steps:
+        found.setdefault(id(step.rule), []).append(step)
+    return list(found.values())
+
+
+def bounded(program: Program, registry: Registry = FUNCTIONS) -> frozenset[str]:
+    """Relations of recursions that keep all rows and whose values a goal of each rule stops from growing for ever.
+
+    Such a recursion may take many rounds and is still no endless one. Where the best rows are kept, or values are added
+    up, the data decides.
+    """
+    found: set[str] = set()
+    for cycle in cycles(program):
+        if any(isinstance(arg, Aggregate) for rule in cycle.rules for arg in rule.head.args):
+            continue
+        steps = [step for rule in cycle.recursive_rules() for step in _steps(rule, cycle, registry)]
+        if all(any(map(_bounds, together)) for together in _by_rule(_feeding(steps)[1])):
+            found |= cycle.relations
+    return frozenset(found)
 
 
 def _bounds(step: _Step) -> bool:

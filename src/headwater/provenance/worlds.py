@@ -253,7 +253,7 @@ class Worlds(Held):
             kind, code = table.types[column], row[column]
             if column in table.nullable and code == null_code(kind):
                 codes.append(NULL)
-            elif measure.result is Type.FLOAT and kind is Type.INT and measure.function != "avg":
+            elif kind is Type.INT and (measure.type if measure.function == "avg" else measure.result) is Type.FLOAT:
                 codes.append(code_of_float(float(code)))
             else:
                 codes.append(code)

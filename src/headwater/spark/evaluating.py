@@ -65,7 +65,7 @@ def evaluate(
     contract = agree(program, [(name, frame.schema) for name, frame in inputs.items()])
     spark = session_of(inputs.values())
     means = choose_means(spark, contract, shards, exchange)
-    bound = guard if isinstance(guard, Guard) else Guard(guard, guard)
+    bound = Guard.of(guard)
     moment = None if now is None else moment_of(now, clock_type(program.checked))
     if moment is None and clocks.lives_by_wall(program, None):
         moment = clocks.wall()

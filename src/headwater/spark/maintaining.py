@@ -96,7 +96,7 @@ def maintain(
         routed(frame, one, means.scheme, means.shards) for (_, frame), one in zip(frames, contract.inputs, strict=True)
     ]
     static = [frame for frame in sent if not frame.isStreaming]
-    bound = guard if isinstance(guard, Guard) else Guard(guard, guard)
+    bound = Guard.of(guard)
     plan = Plan(contract, means, recipe, str(checkpoint), bound, by_wall)
     sink = Sink(output, format, dict(options or {}), current)
     batches = Batches(plan, sink, _portable(spark, static), foreach_changes, on_batch)
