@@ -12,9 +12,10 @@ from tests.engine.opened import Reopened, Unrewritten
 from tests.oracle.harness import check_batchings, check_maintenance, check_proofs, check_what_if
 from tests.oracle.strategies import Case, cases, large_case, null_cases, random_cases, seeds, template_case
 from tests.oracle.templates import TEMPLATES
+from tests.thresholds import no_room
 
 
-@pairs(1_000)
+@pairs(800)
 @given(random_cases)
 def test_oracle_rows_and_changes_of_random_programs(case: Case) -> None:
     hold(check_maintenance, case)
@@ -35,15 +36,28 @@ def test_oracle_larger_graphs(name: str, seed: int) -> None:
 
 
 @pairs(300)
-@given(cases)
-def test_oracle_with_no_room_to_spare(case: Case) -> None:
-    """Every table is hashed, every buffer overflows, and dead rows are cleared away once they outnumber the others."""
-    with pytest.MonkeyPatch.context() as cramped:
-        cramped.setattr("headwater.engine.index._DIRECT_FLOOR", 0)
-        cramped.setattr("headwater.engine.index._DIRECT_CELLS_PER_ROW", 0)
-        cramped.setattr("headwater.engine.strand._BUFFER", 2)
-        cramped.setattr("headwater.engine.compaction._WORTH_IT", 0)
+@given(cases, seeds)
+def test_oracle_with_no_room_to_spare(case: Case, seed: int) -> None:
+    """Whatever is decided by size is decided as if there were many rows."""
+    with no_room(seed):
         hold(check_maintenance, case)
+
+
+@pytest.mark.parametrize("name", ["closure", "components", "labelled", "same_generation", "shortest", "top_paths"])
+@pairs(5)
+@given(seed=seeds)
+def test_oracle_larger_graphs_with_no_room_to_spare(name: str, seed: int) -> None:
+    with no_room(seed):
+        hold(check_maintenance, large_case(name, seed))
+
+
+@pairs(40)
+@given(cases, seeds)
+def test_oracle_questions_with_no_room_to_spare(case: Case, seed: int) -> None:
+    with no_room(seed):
+        hold(check_maintenance, case, Reopened)
+        hold(partial(check_proofs, seed=seed), case)
+        hold(partial(check_what_if, seed=seed), case)
 
 
 @pairs(150)

@@ -20,6 +20,7 @@ from headwater.core.errors import HeadwaterError
 from headwater.exchange.gang import Gang
 from headwater.exchange.rendezvous import Rendezvous, meet
 from headwater.exchange.wire import Outgoing, Parcel, Stir
+from tests.thresholds import no_room
 
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -76,11 +77,16 @@ def listening(gang_address: str) -> bool:
     )
 
 
+def much(turn: int) -> int:
+    """Rows that are sent to each peer in a turn of `send_much`."""
+    return 5 << 19 if turn == 2 else 1 << 20
+
+
 def send_much(seat: Seat, reports: Any) -> None:
-    """Three rounds of 8 MB to everybody at once."""
+    """Three rounds of 8 MB to everybody at once, the last one of 20 MB, which go in two parts."""
     with joined(seat) as gang:
         for turn in range(3):
-            rows = pa.table({"0": np.full(1 << 20, 10 * seat.number + turn)})
+            rows = pa.table({"0": np.full(much(turn), 10 * seat.number + turn)})
             parcels = {peer: [Parcel("t'out", False, rows)] for peer in range(seat.shards) if peer != seat.number}
             incoming = gang.swap(Outgoing(parcels, Stir.SENT))
             got = {sender: parcel.rows.column(0).unique().to_pylist() for sender, parcel in incoming.parcels}
@@ -134,12 +140,15 @@ def be_cancelled(seat: Seat, reports: Any) -> None:
 
 
 def maintain(seat: Seat, reports: Any, cases: list[tuple[str, Any, Any]]) -> None:
-    """Run scripts of transactions, all in one gang, and report every view after every transaction."""
+    """Run scripts of transactions, all in one gang, and report every view after every transaction.
+
+    Whatever is sent goes in many small parts.
+    """
     import headwater as hw
     from headwater.exchange.member import Member
     from headwater.exchange.scheme import choose
 
-    with joined(seat) as gang:
+    with no_room(0), joined(seat) as gang:
         for which, (text, known, script) in enumerate(cases):
             scheme = choose(hw.compile(text), known, seat.shards, kinds=("exchange",))
             member = Member(scheme, seat.number, seat.shards)

@@ -61,7 +61,7 @@ def test_much_both_ways_does_not_lock_up() -> None:
         found = [reports.get(timeout=60) for _ in range(9)]
     for number, turn, got, rows in found:
         assert got == {peer: [10 * peer + turn] for peer in range(3) if peer != number}
-        assert rows == 2 << 20
+        assert rows == 2 * peers.much(turn)
 
 
 def test_a_killed_peer_is_noticed_by_all_and_nobody_goes_on_listening() -> None:

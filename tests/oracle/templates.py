@@ -81,6 +81,19 @@ def closure(dice: Dice) -> Scenario:
     return same(made, {"e": edges(dice)})
 
 
+def labelled(dice: Dice) -> Scenario:
+    """A closure that joins itself, by label: the table that is read is the one that grows."""
+    made = program(
+        {"e": ("int", "int", "int")},
+        rule(head("tc", "X", "L", "Y"), atom("e", "X", "L", "Y")),
+        rule(head("tc", "X", "L", "Y"), atom("tc", "X", "L", "Z"), atom("tc", "Z", "L", "Y")),
+        rule(head("reach", "X", agg("count", "Y")), atom("tc", "X", "L", "Y")),
+    )
+    nodes = dice.number(3, 24)
+    rows = [(dice.number(1, nodes), dice.number(1, 2), dice.number(1, nodes)) for _ in range(dice.number(3, 30))]
+    return same(made, {"e": list(rows)})
+
+
 def same_generation(dice: Dice) -> Scenario:
     made = program(
         EDGE,
@@ -383,6 +396,7 @@ TEMPLATES: Mapping[str, Callable[[Dice], Scenario]] = {
     made.__name__: made
     for made in (
         closure,
+        labelled,
         same_generation,
         shortest,
         single_source,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,6 +19,7 @@ from tests.oracle.strategies import Case, random_case, seeds, template_case
 from tests.oracle.timed import Clock, Step, TimedCase, timed_text
 from tests.oracle.timed_cases import timed_case
 from tests.spark.kept import Kept
+from tests.thresholds import no_room
 from tests.time.holding import expected, hold
 
 KNOWN = [
@@ -60,7 +62,7 @@ def test_oracle_state_of_known_programs(name: str, kind: str, shards: int) -> No
 @given(seed=seeds)
 def test_oracle_state_of_random_programs(seed: int, kind: str) -> None:
     dice = random.Random(seed)
-    with pytest.MonkeyPatch.context() as cramped:
+    with no_room(seed) if dice.random() < 0.5 else nullcontext(), pytest.MonkeyPatch.context() as cramped:
         cramped.setattr("headwater.spark.cadence._MOST_LOGS", dice.choice([1, 2, 4, 1000]))
         cramped.setattr("headwater.spark.cadence._FEW_ROWS", dice.choice([5, 50, 10**9]))
         cramped.setattr("headwater.engine.compaction._WORTH_IT", dice.choice([0, 4, 1024]))
@@ -104,7 +106,7 @@ def _transactions(case: TimedCase) -> Iterator[Step]:
 @given(seed=seeds)
 def test_oracle_state_over_time(seed: int, kind: str, shards: int) -> None:
     dice = random.Random(seed)
-    with pytest.MonkeyPatch.context() as cramped:
+    with no_room(seed) if dice.random() < 0.5 else nullcontext(), pytest.MonkeyPatch.context() as cramped:
         cramped.setattr("headwater.spark.cadence._MOST_LOGS", dice.choice([1, 2, 4, 1000]))
         cramped.setattr("headwater.spark.cadence._FEW_ROWS", dice.choice([0, 10, 10**9]))
         hold(lambda case: _agrees_over_time(case, shards, kind, seed), timed_case(seed))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 
 from headwater.provenance.proof import Reason
@@ -13,6 +12,7 @@ from tests.oracle.program import Row
 from tests.oracle.strategies import seeds
 from tests.oracle.timed import Clock, TimedCase, views
 from tests.oracle.timed_cases import timed_case
+from tests.thresholds import no_room
 from tests.time.holding import Timed, expected, hold
 
 
@@ -39,13 +39,9 @@ def test_oracle_rows_and_changes_over_time(seed: int) -> None:
     hold(_rows_and_changes, timed_case(seed))
 
 
-def _cramped(case: TimedCase) -> None:
-    """Every table is hashed, every buffer overflows, dead rows are cleared away, and all is saved and opened."""
-    with pytest.MonkeyPatch.context() as cramped:
-        cramped.setattr("headwater.engine.index._DIRECT_FLOOR", 0)
-        cramped.setattr("headwater.engine.index._DIRECT_CELLS_PER_ROW", 0)
-        cramped.setattr("headwater.engine.strand._BUFFER", 2)
-        cramped.setattr("headwater.engine.compaction._WORTH_IT", 0)
+def _cramped(case: TimedCase, seed: int) -> None:
+    """Whatever is decided by size is decided as if there were many rows, and all is saved and opened."""
+    with no_room(seed):
         engine, clock = Timed(case), Clock(case)
         for number, step in enumerate(case.script):
             clock.apply(step)
@@ -58,7 +54,7 @@ def _cramped(case: TimedCase) -> None:
 @pairs(70)
 @given(seeds)
 def test_oracle_with_no_room_to_spare_and_reopened(seed: int) -> None:
-    hold(_cramped, timed_case(seed))
+    hold(lambda other: _cramped(other, seed), timed_case(seed))
 
 
 def _often_and_rarely(case: TimedCase) -> None:
