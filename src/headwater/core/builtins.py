@@ -14,6 +14,7 @@ from typing import Any
 from headwater.core.casts import CASTS
 from headwater.core.functions import Function
 from headwater.core.logic import LOGIC
+from headwater.core.sizes import check_text
 from headwater.core.sql_functions import SQL_FUNCTIONS
 from headwater.core.time_functions import TIME_FUNCTIONS
 from headwater.core.types import Type
@@ -114,7 +115,7 @@ def _whole(compute: Callable[[float], int]) -> Callable[[float], int | None]:
 def _round(value: float, digits: int | None = None) -> float | None:
     if not math.isfinite(value):
         return None
-    return round(value) if digits is None else float(round(value, digits))
+    return round(value) if digits is None else round(float(value), digits)  # an int would be rounded by 10^digits
 
 
 def _mod(left: float, right: float) -> float | None:
@@ -129,6 +130,11 @@ def _substr(text: str, start: int, count: int | None = None) -> str | None:
 
 def _split(text: str, separator: str) -> tuple[str, ...]:
     return tuple(text.split(separator)) if separator else tuple(text)
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    check_text("replace", len(text) + text.count(old) * (len(new) - len(old)))
+    return text.replace(old, new)
 
 
 def _wider(types: tuple[Type | None, ...]) -> Type | None:
@@ -256,7 +262,7 @@ _ALL = (
     _still("starts_with", (_STRING, _STRING), _BOOL, str.startswith, "begins so"),
     _still("ends_with", (_STRING, _STRING), _BOOL, str.endswith, "ends so"),
     _still("contains", (None, None), _BOOL, lambda whole, part: part in whole, "a string or list holds it"),
-    Function("replace", (_STRING, _STRING, _STRING), _STRING, str.replace, doc="every occurrence replaced"),
+    Function("replace", (_STRING, _STRING, _STRING), _STRING, _replaced, doc="every occurrence replaced"),
     _still("split", (_STRING, _STRING), _LIST, _split, "the parts between separators"),
 )
 

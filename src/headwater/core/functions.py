@@ -31,6 +31,7 @@ class Function:
     A null argument gives null without a call, unless the function `sees_nulls`: then a None it returns is null, too.
     `nullable` tells from which arguments may be null whether the result may be.
     The arguments from place `alike` on go together, as the sides of a comparison do: int and string do not.
+    The argument at place `pattern` is a regular expression.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Function:
     sees_nulls: bool = False
     nullable: Callable[[tuple[bool, ...]], bool] = any
     alike: int | None = None
+    pattern: int | None = None
 
     def accepts(self, count: int) -> bool:
         """Whether it can be called with `count` arguments."""

@@ -6,11 +6,12 @@ import math
 import re
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
-from functools import lru_cache
 from typing import Any
 
+from headwater.core import regex
 from headwater.core.functions import Function
 from headwater.core.logic import wider
+from headwater.core.sizes import check_text
 from headwater.core.types import Type
 
 _INT, _FLOAT, _STRING, _BOOL, _LIST = Type.INT, Type.FLOAT, Type.STRING, Type.BOOL, Type.LIST
@@ -26,7 +27,7 @@ def or_null(body: Callable[..., Any]) -> Callable[..., Any]:
             return None
         try:
             found = body(*values)
-        except (ValueError, ZeroDivisionError, OverflowError, TypeError, re.error):
+        except (ValueError, ZeroDivisionError, OverflowError, TypeError):
             return None
         return None if isinstance(found, float) and not math.isfinite(found) else found
 
@@ -111,31 +112,9 @@ def _number(value: Any) -> float:
 # Texts
 
 
-@lru_cache(maxsize=1024)
-def _like_pattern(pattern: str, escape: str, ignore_case: bool) -> re.Pattern[str]:
-    out: list[str] = []
-    at = 0
-    while at < len(pattern):
-        letter = pattern[at]
-        if letter == escape and at + 1 < len(pattern):
-            at += 1
-            out.append(re.escape(pattern[at]))
-        else:
-            out.append({"%": ".*", "_": "."}.get(letter, re.escape(letter)))
-        at += 1
-    return re.compile("".join(out), re.DOTALL | (re.IGNORECASE if ignore_case else 0))
-
-
-def _like(text: str, pattern: str, escape: str = "\\") -> bool:
-    return _like_pattern(pattern, escape, False).fullmatch(text) is not None
-
-
 def _ilike(text: str, pattern: str, escape: str = "\\") -> bool:
-    return _like_pattern(pattern, escape, True).fullmatch(text) is not None
-
-
-def _rlike(text: str, pattern: str) -> bool:
-    return re.search(pattern, text) is not None
+    """As Spark has it: like, of both in small letters."""
+    return regex.is_like(text.lower(), pattern.lower(), escape.lower())
 
 
 def _substring(text: str, start: int, count: int | None = None) -> str:
@@ -149,6 +128,7 @@ def _padded(text: str, size: int, fill: str, *, left: bool) -> str:
     missing = size - len(text)
     if missing <= 0 or not fill:
         return text[: max(0, size)]
+    check_text("lpad" if left else "rpad", size)
     padding = (fill * (missing // len(fill) + 1))[:missing]
     return padding + text if left else text + padding
 
@@ -165,32 +145,9 @@ def _capitals(text: str) -> str:
     return " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
 
 
-def _split(text: str, pattern: str, most: int = 0) -> tuple[str, ...]:
-    """As Spark splits: no part for an empty match at the start, the rest in one piece once there are enough."""
-    parts: list[str] = []
-    at = 0
-    for match in re.finditer(pattern, text):
-        if most > 0 and len(parts) == most - 1:
-            break
-        if match.end() == 0 or (match.start() == match.end() == len(text)):
-            continue
-        parts.append(text[at : match.start()])
-        at = match.end()
-    return (*parts, text[at:])
-
-
-def _java_groups(replacement: str) -> str:
-    """`$1` names a group in Java, `\\g<1>` in Python."""
-    return re.sub(r"\\(.)|\$(\d+)", lambda one: f"\\g<{one[2]}>" if one[2] else one[0], replacement)
-
-
-def _replaced(text: str, pattern: str, replacement: str) -> str:
-    return re.sub(pattern, _java_groups(replacement), text)
-
-
-def _extracted(text: str, pattern: str, group: int) -> str:
-    match = re.search(pattern, text)
-    return (match.group(group) or "") if match else ""
+def _repeated(text: str, count: int) -> str:
+    check_text("repeat", len(text) * count)
+    return text * max(0, count)
 
 
 def _translated(text: str, old: str, new: str) -> str:
@@ -254,9 +211,9 @@ SQL_FUNCTIONS = (
         nullable=all,
         alike=0,
     ),
-    partial("like", (_STRING, _STRING, _STRING), _BOOL, _like, "matches a pattern with % and _", also=(2,)),
+    partial("like", (_STRING, _STRING, _STRING), _BOOL, regex.is_like, "matches a pattern with % and _", also=(2,)),
     partial("ilike", (_STRING, _STRING, _STRING), _BOOL, _ilike, "like, in capitals or not", also=(2,)),
-    partial("rlike", _PAIR, _BOOL, _rlike, "a regular expression is found in it"),
+    partial("rlike", _PAIR, _BOOL, regex.matches, "a regular expression is found in it", pattern=1),
     plain(
         "substring",
         (_STRING, _INT, _INT),
@@ -295,7 +252,7 @@ SQL_FUNCTIONS = (
     ),
     plain("ltrim", _SINGLE, _STRING, lambda text: text.lstrip(" "), "without spaces at its start"),
     plain("rtrim", _SINGLE, _STRING, lambda text: text.rstrip(" "), "without spaces at its end"),
-    plain("repeat", (_STRING, _INT), _STRING, lambda text, count: text * max(0, count), "so many times", grows=True),
+    plain("repeat", (_STRING, _INT), _STRING, _repeated, "so many times", grows=True),
     plain("position", _PAIR, _INT, lambda text, part: text.find(part) + 1, "where a part begins, from 1; 0: nowhere"),
     plain("initcap", _SINGLE, _STRING, _capitals, "every word with a capital"),
     Function(
@@ -312,10 +269,27 @@ SQL_FUNCTIONS = (
     partial(
         "item", (_LIST, _INT), None, _item, "item of a list (from 1; negative from its end)", typing=lambda _: None
     ),
-    partial("regexp_split", _PAIR, _LIST, _split, "the parts between what a regular expression matches"),
-    partial("regexp_split_to", (_STRING, _STRING, _INT), _LIST, _split, "so many parts at most"),
-    partial("regexp_replace", (_STRING, _STRING, _STRING), _STRING, _replaced, "what matches, replaced", grows=True),
-    partial("regexp_extract", (_STRING, _STRING, _INT), _STRING, _extracted, "a group of the first match, or nothing"),
+    partial(
+        "regexp_split", _PAIR, _LIST, regex.parts, "the parts between what a regular expression matches", pattern=1
+    ),
+    partial("regexp_split_to", (_STRING, _STRING, _INT), _LIST, regex.parts, "so many parts at most", pattern=1),
+    partial(
+        "regexp_replace",
+        (_STRING, _STRING, _STRING),
+        _STRING,
+        regex.replaced,
+        "what matches, replaced",
+        grows=True,
+        pattern=1,
+    ),
+    partial(
+        "regexp_extract",
+        (_STRING, _STRING, _INT),
+        _STRING,
+        regex.extracted,
+        "a group of the first match, or nothing",
+        pattern=1,
+    ),
     plain("translate", (_STRING, _STRING, _STRING), _STRING, _translated, "letters replaced by others, one by one"),
     plain("trim_of", _PAIR, _STRING, lambda text, letters: text.strip(letters), "without these letters at both ends"),
     plain("ltrim_of", _PAIR, _STRING, lambda text, letters: text.lstrip(letters), "without these at its start"),

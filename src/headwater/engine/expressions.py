@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from headwater.core.errors import EvaluationError
 from headwater.core.functions import FUNCTIONS, Function, lookup
+from headwater.core.sizes import check_size
 from headwater.core.types import Type
 from headwater.engine.batch import Batch
 from headwater.engine.columns import from_arrow_values, stands_for_null, to_arrow
@@ -289,8 +290,13 @@ class Expressions:
                 if answer is None and not sees_nulls:
                     good[at] = False
                 else:
+                    check_size(name, answer)
                     codes[at] = self._fitting(answer, result)
             except (TypeError, ValueError):
+                good[at] = False
+            except EvaluationError:
+                if not self._searching:
+                    raise
                 good[at] = False
             except OverflowError as problem:
                 if self._searching:

@@ -10,6 +10,7 @@ from typing import assert_never
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.functions import Registry, lookup
+from headwater.core.regex import problem
 from headwater.core.source import Span
 from headwater.core.types import Type
 from headwater.language.tree import (
@@ -182,8 +183,21 @@ def _call(call: Call, types: Variables, registry: Registry) -> Iterator[Diagnost
                 f"argument {place + 1} of `{call.function}` is {given.value}, but it takes {_kind(wanted)}",
                 arg.span or call.span,
             )
+    if function.pattern is not None and function.pattern < len(call.args):
+        yield from _pattern(call, call.args[function.pattern])
     if function.alike is not None:
         yield from _unlike(call, call.args[function.alike :], types, registry)
+
+
+def _pattern(call: Call, arg: Term) -> Iterator[Diagnostic]:
+    """A constant regular expression is looked at before it meets any text."""
+    if isinstance(arg, Constant) and isinstance(arg.value, str) and (reason := problem(arg.value)) is not None:
+        yield Diagnostic(
+            "HW413",
+            f"`{arg.value}` is no regular expression that can be run",
+            arg.span or call.span,
+            note=reason,
+        )
 
 
 def _unlike(call: Call, args: Sequence[Term], types: Variables, registry: Registry) -> Iterator[Diagnostic]:

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, assert_never
 
+from headwater.core.errors import EvaluationError
 from headwater.core.functions import Function, Registry, lookup
 from headwater.core.source import Span
 from headwater.core.types import Type
@@ -33,7 +34,7 @@ def fold(term: Term, registry: Registry) -> Constant | ListTerm | None:
     """The literal that a term without variables stands for, or None if it has no value."""
     try:
         return worked_out(settled(term, {}, registry), registry)
-    except (NoValueError, TypeError, ValueError, ArithmeticError, AttributeError):
+    except (NoValueError, TypeError, ValueError, ArithmeticError, AttributeError, EvaluationError):
         return None
 
 

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from headwater.core.errors import EvaluationError
 from headwater.core.functions import FUNCTIONS
 from headwater.core.types import Type
 from headwater.language.tree import (
@@ -137,7 +138,7 @@ def _value(term: Binary | Call) -> Term:
         found = worked_out(term, FUNCTIONS)
     except NoValueError:
         raise _Impossible from None
-    except (TypeError, ValueError, ArithmeticError, AttributeError):
+    except (TypeError, ValueError, ArithmeticError, AttributeError, EvaluationError):
         return term
     match found:
         case Constant(value=None):

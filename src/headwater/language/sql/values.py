@@ -7,7 +7,6 @@ null instead, as Spark's `try_` functions do.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NoReturn, TypeAlias
@@ -391,8 +390,6 @@ class Values:
     # Functions
 
     def _function(self, node: exp.Expr, span: Span | None) -> Value:
-        if isinstance(node, exp.RegexpLike | exp.RegexpSplit | exp.RegexpReplace | exp.RegexpExtract):
-            self._check_pattern(node.expression)
         named = node if isinstance(node, exp.Anonymous) else as_named(node)
         if named is not None:
             return self._named(named, span)
@@ -414,15 +411,6 @@ class Values:
         if node.args.get("negate"):
             return Value(Call("negated", (found.term,), span=span), Type.BOOL, found.nullable)
         return found
-
-    def _check_pattern(self, node: exp.Expr) -> None:
-        if isinstance(node, exp.Literal) and node.is_string:
-            try:
-                re.compile(str(node.this))
-            except re.error as problem:
-                self._refuse(
-                    node, f"`{node.this}` is no regular expression: {problem}", "escape what is meant as it is"
-                )
 
     def _named(self, node: exp.Anonymous, span: Span | None) -> Value:
         name = str(node.this).lower()
