@@ -127,27 +127,36 @@ class Database:
         if provenance not in MODES:
             raise ValueError(f"there is no provenance mode {provenance!r}; the modes are {', '.join(MODES)}")
         guard = Guard.of(guard)
+        self._prepare(program, provenance, guard, nodes, order, {}, Symbols())
+        with held_back():
+            self._shard.start()
+            self._absorbed = self._absorb(None) if provenance == "absorption" else None
+
+    def _prepare(
+        self,
+        program: CompiledProgram,
+        provenance: str,
+        guard: Guard,
+        nodes: int,
+        order: Order,
+        known: Known,
+        symbols: Symbols,
+    ) -> None:
+        """A database that holds nothing yet, not even the program's own facts."""
         self.program = program
         self.provenance = provenance
         self._model = program.maintained
         self._clock = clock_type(self._model)
         self._late: dict[str, int] = {}
         self._guard = guard
-        self._symbols = Symbols()
-        self._known: Known = {}
+        self._symbols = symbols
+        self._known = known
         self._columns: dict[str, tuple[str, ...]] = {}  # of undeclared relations, as the data calls them
         self._headers: dict[tuple[str, tuple[str, ...] | None], Header] = {}
         self._keys = {one.name: one.key for one in self._model.relations if one.key is not None}
         self._settled = _all_known(self._model, self._known)
         self._shard = self._new_shard(self._known)
         self._nodes, self._order = Room(nodes).nodes, Variables(order).order
-        with held_back():
-            self._shard.start()
-            self._absorbed = (
-                Absorbed(self._shard, self._endless(self._shard, self._known), nodes, order)
-                if provenance == "absorption"
-                else None
-            )
 
     # Changing
 
@@ -394,34 +403,61 @@ class Database:
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Database:
-        """A database that `save` wrote; raises StateError if the file is damaged or is none."""
+        """A database that `save` wrote; raises StateError if the file is damaged or is none.
+
+        The file may come from anybody: whatever is in it, it is opened or refused, and no other file is read.
+        """
         try:
-            return cls._opened(Snapshot.read(Path(path)), path)
-        except (LookupError, TypeError, ValueError) as problem:
-            raise StateError(f"{path} is damaged; restore it from a copy, or load the data anew") from problem
+            snapshot = Snapshot.read(Path(path))
+        except MemoryError as problem:
+            raise StateError(f"{path} is larger than the memory there is") from problem
+        try:
+            return cls._opened(snapshot, path)
+        except StateError:
+            raise
+        except Exception as problem:  # what else a forged program or header leads to
+            raise snapshot.damaged(f"{type(problem).__name__}: {problem}") from problem
 
     @classmethod
     def _opened(cls, snapshot: Snapshot, path: str | PathLike[str]) -> Database:
         about = snapshot.about
         try:
-            program = pipeline.compile(about["program"], name=f"{path} (saved program)", disabled=about["disabled"])
+            program = pipeline.compile_saved(
+                about["program"], name=f"program saved in {path}", disabled=about["disabled"]
+            )
         except ProgramError as problem:
             raise StateError(
                 f"the program saved in {path} does not compile here; register the functions it calls first\n{problem}"
             ) from problem
-        guard = Guard(*about["guard"])
-        self = cls(program, about["provenance"], guard=guard, nodes=about["nodes"], order=about["order"])
-        self._symbols = Symbols(snapshot.symbols)
-        self._known = {name: tuple(kind and Type(kind) for kind in kinds) for name, kinds in about["known"].items()}
-        self._columns = {name: tuple(columns) for name, columns in about["columns"].items()}
-        self._settled = _all_known(self._model, self._known)
+        if about["provenance"] not in MODES or about["order"] not in ("value", "arrival"):
+            raise ValueError("there is no such provenance")
+        known = {name: tuple(kind and Type(kind) for kind in kinds) for name, kinds in about["known"].items()}
+        self = cls.__new__(cls)
+        self._prepare(
+            program,
+            about["provenance"],
+            Guard(*about["guard"]),
+            about["nodes"],
+            about["order"],
+            _fitting(program, known),
+            Symbols(snapshot.symbols),
+        )
+        self._columns = {name: self._named(name, columns) for name, columns in about["columns"].items()}
         self._late = {str(name): int(count) for name, count in about["late"].items()}
-        self._shard = self._new_shard(self._known)
         snapshot.fill(self._shard)
-        if self._absorbed is not None:
-            plan = self._endless(self._shard, self._known)
-            self._absorbed = Absorbed(self._shard, plan, self._nodes, self._order, about["worlds"])
+        self._absorbed = self._absorb(about["worlds"]) if self.provenance == "absorption" else None
         return self
+
+    def _absorb(self, packed: Mapping[str, Any] | None) -> Absorbed:
+        plan = self._endless(self._shard, self._known)
+        return Absorbed(self._shard, plan, self._nodes, self._order, packed)
+
+    def _named(self, relation: str, columns: list[str]) -> tuple[str, ...]:
+        """The names that the data gave to the columns of a relation, from a file."""
+        width = len(self._shard.stores[relation].table.written)
+        if len(columns) != width or not all(type(name) is str for name in columns):
+            raise ValueError(f"`{relation}` has {width} columns")
+        return tuple(columns)
 
     # Inside
 
@@ -671,6 +707,15 @@ def _replace_file(path: Path, blocks: Iterator[bytes | memoryview]) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _fitting(program: CompiledProgram, known: Known) -> Known:
+    """Types of columns from a file, if they are those of base relations."""
+    arity = {one.name: one.arity for one in program.maintained.relations if not one.derived}
+    for name, kinds in known.items():
+        if len(kinds) != arity[name]:
+            raise ValueError(f"`{name}` has {arity[name]} columns")
+    return known
 
 
 def _all_known(model: Program, known: Mapping[str, tuple[Type | None, ...]]) -> bool:

@@ -15,6 +15,7 @@ from headwater.core.errors import ProgramError, SyntaxProblem
 from headwater.core.source import Source
 from headwater.core.types import Type
 from headwater.language.depth import deepest
+from headwater.language.include import read_nothing
 from headwater.language.printer import as_written, print_tree
 from headwater.language.reading import read_program, read_sql, read_text
 from headwater.language.sql.wording import TOO_DEEP, in_sql
@@ -133,6 +134,12 @@ def compile_sql(
     """A program from a text that is SQL, whatever it looks like; raises ProgramError."""
     with uncollected():
         return compile_tree(read_sql(Source(name, text), _typed(tables)), disabled=disabled)
+
+
+def compile_saved(text: str, *, name: str, disabled: Iterable[str] = ()) -> CompiledProgram:
+    """A program from a text that `CompiledProgram.text` gave, and that was kept in a file: it includes no files."""
+    with uncollected():
+        return compile_tree(read_text(Source(f"<{name}>", text), None, read_nothing), disabled=disabled)
 
 
 def compile_file(

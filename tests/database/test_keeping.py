@@ -138,7 +138,7 @@ def test_every_cut_and_every_flipped_byte_is_noticed(tmp_path: Path) -> None:
     for place in places:
         for damaged in (whole[:place], whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :]):
             path.write_bytes(damaged)
-            with pytest.raises(StateError, match=r"damaged; restore|no saved database; give"):
+            with pytest.raises(StateError, match=r"is damaged.*\n.*restore it from a copy|no saved database; give"):
                 hw.Database.open(path)
     path.write_bytes(whole + b"more")
     with pytest.raises(StateError, match="damaged"):
@@ -152,7 +152,7 @@ def test_every_cut_and_every_flipped_byte_is_noticed(tmp_path: Path) -> None:
 )
 def test_files_that_are_something_else(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(content)
-    with pytest.raises(StateError, match=r"damaged; restore|no saved database; give"):
+    with pytest.raises(StateError, match=r"is damaged.*\n.*restore it from a copy|no saved database; give"):
         hw.Database.open(tmp_path / "other")
 
 
@@ -172,8 +172,8 @@ def with_header(content: bytes, old: bytes, new: bytes) -> bytes:
 
 def test_a_format_of_the_future(tmp_path: Path) -> None:
     path = saved(tmp_path)
-    path.write_bytes(with_header(path.read_bytes(), b'"version": 2', b'"version": 9'))
-    with pytest.raises(StateError, match=r"format 9, but this version of Headwater reads 2; open it with"):
+    path.write_bytes(with_header(path.read_bytes(), b'"version": 3', b'"version": 9'))
+    with pytest.raises(StateError, match=r"format 9, but this version of Headwater reads 3; open it with"):
         hw.Database.open(path)
 
 

@@ -57,7 +57,7 @@ class Shard:
         self.plan = plan
         self.symbols = symbols
         self.guard = guard
-        self._keys = keys
+        self.keys = keys
         self.stores: dict[str, Store] = {table.name: Store(table) for table in plan.tables}
         self.context = Context(self.stores, symbols, owns, holds_nulls=plan.holds_nulls)
         self.uses = [
@@ -260,7 +260,7 @@ class Shard:
             store.set_state(rows, GONE, transaction.journal)
 
     def _insert(self, transaction: Transaction, store: Store, rows: Codes) -> None:
-        key = self._keys.get(store.name)
+        key = self.keys.get(store.name)
         if key is not None:
             rows = _last_per_key(rows, key)
             same = store.find(rows)

@@ -2,10 +2,13 @@
 
 Layout: magic, length and checksum of the header, header (JSON), then the arrays, each at a multiple of 64 bytes with
 zeros between them. The header names every array's place and checksum and the length of the whole, so a file that was
-cut, or in which any byte changed, is told as damaged when it is read. That costs one pass at the speed of memory;
-nothing else of the arrays is looked at before it is needed: indexes and lists of children are made from them when
-somebody first asks. The table of identities, which the first new row would ask for, is there if the shard had it.
-Nothing in the file is executed.
+cut, or in which any byte changed, is told as damaged when it is read.
+
+Checksums tell damage, not intent: who writes a file can make them fit. So nothing in a file is taken at its word: the
+header is read key by key, arrays have the kinds of numbers that a store has and lie side by side, and every number
+in them is looked at before the rows are used (see `soundness`). Nothing is allocated that is much larger than the
+file. What follows from the rows (counts, bounds, the table of identities, indexes, lists of children) is not in the
+file: it is made from them when somebody first asks. Nothing in the file is executed, and no other file is read.
 
 Shards opened from one file and given the same transactions stay equal to the last row number and witness. The shard
 that was saved need not: its indexes have grown in the order in which its rows came.
@@ -14,6 +17,7 @@ that was saved need not: its indexes have grown in the order in which its rows c
 from __future__ import annotations
 
 import json
+import math
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,17 +28,19 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.core.errors import StateError
+from headwater.engine.arrow_stream import read_stream
 from headwater.engine.checksum import checksum
-from headwater.engine.index import Space
 from headwater.engine.shard import Shard
+from headwater.engine.soundness import Unsound, refuse_unsound
+from headwater.engine.states import EVER, GONE
 from headwater.engine.store import Store
 from headwater.engine.symbol_columns import from_columns, to_columns
 
 MAGIC = b"HEADWATER\x00"
-VERSION = 2
+VERSION = 3
 _ARRAYS = ("data", "stamp", "rules", "proof")
-_HEADS = "heads"
-_MANY = 10_000
+_KINDS = frozenset({"|u1", "<i2", "<i4", "<i8"})
+_INT64 = range(-(2**63), 2**63)
 _SYMBOLS = ("", "symbols")
 _START = len(MAGIC) + 8 + 4
 _ALIGNMENT = 64
@@ -48,8 +54,6 @@ def pack(shard: Shard, about: dict[str, Any]) -> Iterator[bytes | memoryview]:
     }
     for store in shard.stores.values():
         arrays.update(((store.name, name), getattr(store, name)[: store.size]) for name in _ARRAYS)
-        if _is_identified(store):
-            arrays[store.name, _HEADS] = store.heads
     places: list[list[Any]] = []
     at = 0  # counted from the end of the header
     for (table, name), array in arrays.items():
@@ -60,7 +64,6 @@ def pack(shard: Shard, about: dict[str, Any]) -> Iterator[bytes | memoryview]:
         "about": about,
         "tick": shard.tick,
         "clock": shard.clock.now,
-        "stores": {store.name: _counts(store) for store in shard.stores.values()},
         "arrays": places,
         "length": at,
     }
@@ -83,24 +86,35 @@ class Snapshot:
         self._path = path
         length = int.from_bytes(bytes(content[len(MAGIC) : len(MAGIC) + 8]), "little")
         text = bytes(content[_START : _START + min(length, content.size)])
-        if len(text) != length or zlib.crc32(text).to_bytes(4, "little") != bytes(content[_START - 4 : _START]):
-            raise self._damaged()
-        header = json.loads(text)
+        whole = len(text) == length and (_START + length) % _ALIGNMENT == 0
+        if not whole or zlib.crc32(text).to_bytes(4, "little") != bytes(content[_START - 4 : _START]):
+            raise self.damaged("its header is cut off or changed")
+        try:
+            self._read(json.loads(text), content[_START + length :])
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError, MemoryError) as problem:
+            raise self.damaged(_reason(problem)) from problem
+
+    def _read(self, header: dict[str, Any], body: npt.NDArray[np.uint8]) -> None:
         if header["version"] != VERSION:
             raise StateError(
-                f"{path} has format {header['version']}, but this version of Headwater reads {VERSION}; open it with "
-                "the version that wrote it, or load the data anew"
+                f"{self._path} has format {header['version']!r:.20}, but this version of Headwater reads {VERSION}; "
+                "open it with the version that wrote it, or load the data anew"
             )
         self.about: dict[str, Any] = header["about"]
-        self._tick: int = header["tick"]
-        self._clock: int | None = header["clock"]
-        self._stores: dict[str, dict[str, Any]] = header["stores"]
-        body = content[_START + length :]
+        self._tick = _number(header["tick"], range(EVER), "the number of its rounds")
+        self._clock = None if header["clock"] is None else _number(header["clock"], _INT64, "its time")
         if body.size != header["length"]:
-            raise self._damaged()
-        self._arrays = {(place[0], place[1]): self._array(body, *place[2:]) for place in header["arrays"]}
-        with pa.ipc.open_stream(pa.py_buffer(self._arrays.pop(_SYMBOLS))) as reader:
-            self.symbols = from_columns(reader.read_all())
+            raise ValueError("it is not as long as its header says")
+        self._arrays: dict[tuple[str, str], npt.NDArray[Any]] = {}
+        at = 0
+        for table, name, kind, shape, place, expected in header["arrays"]:
+            if place != at or (table, name) in self._arrays:
+                raise ValueError(f"table `{table}`: `{name}` is out of place")
+            self._arrays[table, name] = array = _array(body[at:], table, name, kind, shape, expected)
+            at += _aligned(array.nbytes)
+        if at != body.size:
+            raise ValueError("it holds more than its header says")
+        self.symbols = from_columns(read_stream(pa.py_buffer(self._arrays.pop(_SYMBOLS))))
 
     @classmethod
     def read(cls, path: Path) -> Snapshot:
@@ -121,47 +135,65 @@ class Snapshot:
             raise StateError(f"cannot read {path}: {problem.strerror or problem}") from problem
 
     def fill(self, shard: Shard) -> None:
-        """Put the saved rows into a new shard of the same plan. The rows are handed over: do it once."""
+        """Put the saved rows into a new shard of the same plan, whose symbols begin with `symbols`. The rows are handed
+        over: do it once."""
+        if shard.symbols.values[1 : len(self.symbols) + 1] != self.symbols:
+            raise self.damaged("two of its symbols are equal, or they are not those of its program")
+        if {table for table, _ in self._arrays} != set(shard.stores):
+            raise self.damaged("its tables are not those of its program")
         shard.tick = self._tick
         shard.clock.now = self._clock
         for store in shard.stores.values():
-            counts = self._stores[store.name]
-            arrays = [self._arrays.pop((store.name, name)) for name in _ARRAYS]
+            arrays = [self._arrays.pop((store.name, name), _NONE) for name in _ARRAYS]
             if not _fits(store, arrays):
-                raise self._damaged()
-            store.load(*arrays, size=arrays[0].shape[0], count=counts["count"])
-            store.bounds.widen(np.array(counts["low"], dtype=np.int64), np.array(counts["high"], dtype=np.int64))
-            heads = self._arrays.pop((store.name, _HEADS), None)
-            if heads is not None:
-                store.know(heads, _space(counts.get("space")))
+                raise self.damaged(f"table `{store.name}`: its arrays do not fit each other or its program")
+            data, stamp, rules, proof = arrays
+            store.load(data, stamp, rules, proof, size=data.shape[0], count=int(np.count_nonzero(stamp > GONE)))
+            store.bounds.include(data)
+        if self._arrays:
+            raise self.damaged("it holds arrays that no table has")
+        try:
+            refuse_unsound(shard)
+        except (Unsound, MemoryError) as problem:
+            raise self.damaged(_reason(problem)) from problem
 
-    def _array(
-        self, body: npt.NDArray[np.uint8], kind: str, shape: list[int], at: int, expected: int
-    ) -> npt.NDArray[Any]:
-        nbytes = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
-        raw = body[at : at + nbytes]
-        if raw.size != nbytes or checksum(raw) != expected or body[at + nbytes : at + _aligned(nbytes)].any():
-            raise self._damaged()
-        return raw.view(np.dtype(kind)).reshape(shape)
-
-    def _damaged(self) -> StateError:
-        return StateError(f"{self._path} is damaged; restore it from a copy, or load the data anew")
+    def damaged(self, reason: str) -> StateError:
+        return StateError(
+            f"error[HW921]: {self._path} is damaged, or not as Headwater writes it: {reason}\n"
+            "  hint: restore it from a copy, or load the data anew"
+        )
 
 
-def _counts(store: Store) -> dict[str, Any]:
-    counts = {"count": store.count, "low": store.bounds.low.tolist(), "high": store.bounds.high.tolist()}
-    if _is_identified(store) and store.space is not None:
-        counts["space"] = [store.space.base.tolist(), store.space.extent.tolist()]
-    return counts
+def _reason(problem: BaseException) -> str:
+    match problem:
+        case LookupError():
+            return f"its header lacks {problem}"
+        case RecursionError():
+            return "its header goes too deep"
+        case MemoryError():
+            return "it asks for more memory than there is"
+        case _:
+            return str(problem) or type(problem).__name__
 
 
-def _is_identified(store: Store) -> bool:
-    """Whether the table of identities is worth saving: it knows all rows, and there are many."""
-    return store.size >= _MANY and store.identified == store.size
+def _number(given: Any, allowed: range, what: str) -> int:
+    if type(given) is not int or given not in allowed:
+        raise ValueError(f"{what} cannot be {given!r:.30}")
+    return given
 
 
-def _space(saved: list[list[int]] | None) -> Space | None:
-    return None if saved is None else Space(*(np.array(part, dtype=np.int64) for part in saved))
+def _array(
+    body: npt.NDArray[np.uint8], table: Any, name: Any, kind: Any, shape: Any, expected: Any
+) -> npt.NDArray[Any]:
+    """An array at the front of these bytes."""
+    if kind not in _KINDS or not 1 <= len(shape) <= 2:
+        raise ValueError(f"table `{table}`: `{name}` is of a kind that no array is of")
+    sizes = [_number(size, range(2**31), f"table `{table}`: the length of `{name}`") for size in shape]
+    nbytes = math.prod(sizes) * np.dtype(kind).itemsize
+    raw = body[:nbytes]
+    if raw.size != nbytes or checksum(raw) != expected or body[nbytes : _aligned(nbytes)].any():
+        raise ValueError(f"table `{table}`: `{name}` is cut off or changed")
+    return raw.view(np.dtype(kind)).reshape(sizes)
 
 
 def _fits(store: Store, arrays: list[npt.NDArray[Any]]) -> bool:
@@ -169,8 +201,8 @@ def _fits(store: Store, arrays: list[npt.NDArray[Any]]) -> bool:
     data, stamp, rules, proof = arrays
     size = data.shape[0]
     return (
-        data.dtype in (np.int32, np.int64)
-        and (stamp.dtype == np.int32 and rules.dtype == np.int16 and proof.dtype == np.int32)
+        data.dtype in (store.data.dtype, np.int64)
+        and (stamp.dtype == store.stamp.dtype and rules.dtype == np.int16 and proof.dtype == np.int32)
         and data.shape == (size, store.width)
         and stamp.shape == rules.shape == (size,)
         and proof.shape == (size, store.depth)
@@ -186,3 +218,6 @@ def _ipc(table: pa.Table) -> pa.Buffer:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return sink.getvalue()
+
+
+_NONE: npt.NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)

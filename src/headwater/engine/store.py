@@ -179,10 +179,6 @@ class Store:
         if self.space is None and self.size + more > FULLEST * self.heads.size:
             self.rehash(more)
 
-    def know(self, heads: Rows, space: Space | None) -> None:
-        """Take over a table of identities of these very rows."""
-        self.heads, self.space, self.identified = heads, space, self.size
-
     def identify(self) -> None:
         """Make the table of identities know all rows; it learns of those that `append` added when it is needed."""
         if self.identified == self.size:

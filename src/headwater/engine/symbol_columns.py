@@ -37,10 +37,12 @@ def to_columns(values: Sequence[Any]) -> pa.Table:
 
 
 def from_columns(table: pa.Table) -> list[Any]:
-    """The values that `to_columns` was given."""
+    """The values that `to_columns` was given; of a table that it did not make, LookupError, TypeError or ValueError."""
     values: list[Any] = [None] * table.num_rows
     for name in table.column_names:
         column = table.column(name).combine_chunks()
+        if column.type != _TYPES[name]:
+            raise ValueError(f"its symbols have a column `{name}` of type {column.type}")
         if name == _TEXT and not column.null_count:
             return column.to_pylist()
         places = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False)).tolist()
@@ -72,6 +74,8 @@ def _is_unicode(text: str) -> bool:
 
 def _lists(column: pa.Array) -> list[tuple[Any, ...]]:
     """Lists cut out of all their items at once: far quicker than one after the other."""
+    if column.values.null_count:
+        raise ValueError("its symbols have a list of nulls")
     ends = column.offsets.to_pylist()
     items = column.values.to_pylist()
     return [tuple(items[begin:end]) for begin, end in pairwise(ends)]
@@ -89,12 +93,18 @@ def _marked(value: Any) -> Any:
 
 
 def _unmarked(value: Any) -> Any:
-    if isinstance(value, str):
-        return value
-    ((kind, inner),) = value.items()
-    if kind == "list":
-        return tuple(_unmarked(item) for item in inner)
-    return float.fromhex(inner) if kind == "float" else inner
+    match value:
+        case str():
+            return value
+        case {"list": list(items)} if len(value) == 1:
+            return tuple(map(_unmarked, items))
+        case {"float": str(digits)} if len(value) == 1:
+            return float.fromhex(digits)
+        case {"int": int(number)} if len(value) == 1 and type(number) is int:
+            return number
+        case {"bool": bool(truth)} if len(value) == 1:
+            return truth
+    raise ValueError("its symbols have a value of no type")
 
 
 _READERS: dict[str, Callable[[pa.Array], list[Any]]] = {

@@ -40,6 +40,11 @@ def read_file(path: str, directive: Span | None) -> Source | Diagnostic:
         return _unreadable(name, reason.lower(), directive)
 
 
+def read_nothing(path: str, directive: Span | None) -> Source | Diagnostic:
+    """For a text that somebody may have sent: no file of this machine is read for it."""
+    return _unreadable(path, "a saved program holds all its statements, and reads no file", directive)
+
+
 def resolve(
     source: Source, read: Reader, parse: Callable[[Source], Statements]
 ) -> tuple[list[Statement], list[Diagnostic]]:

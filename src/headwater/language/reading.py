@@ -10,14 +10,17 @@ from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source
 from headwater.core.types import Type
 from headwater.language.datalog import parse
-from headwater.language.include import read_file
+from headwater.language.include import Reader, read_file
 from headwater.language.sql.recognise import is_sql
 from headwater.language.tree import Tree
 
 
-def read_text(source: Source, tables: Mapping[str, Mapping[str, Type | None]] | None = None) -> Tree:
-    """The tree of a text; `tables` tells an SQL text the columns of tables that it does not declare."""
-    return read_sql(source, tables) if is_sql(source.text) else parse(source)
+def read_text(
+    source: Source, tables: Mapping[str, Mapping[str, Type | None]] | None = None, read: Reader = read_file
+) -> Tree:
+    """The tree of a text; `tables` tells an SQL text the columns of tables that it does not declare, and `read` finds
+    the files that a Datalog text includes."""
+    return read_sql(source, tables) if is_sql(source.text) else parse(source, read)
 
 
 def read_sql(source: Source, tables: Mapping[str, Mapping[str, Type | None]] | None = None) -> Tree:

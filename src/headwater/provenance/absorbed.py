@@ -37,7 +37,8 @@ class Absorbed:
         if packed is None:
             self._load(self.worlds, shard, lambda: None)
         else:
-            self.worlds.unpack(packed)
+            self.worlds.unpack(packed, self._base_rows(self.worlds, shard)[0])
+            self._refuse_others()
 
     def _empty(self, shard: Shard, plan: Plan) -> Worlds:
         return Worlds(plan, shard.symbols, Room(self._nodes), self._order)
@@ -45,6 +46,11 @@ class Absorbed:
     @staticmethod
     def _load(worlds: Worlds, shard: Shard, check: Callable[[], None]) -> None:
         """Take in all base rows that are alive."""
+        worlds.load(*Absorbed._base_rows(worlds, shard), check)
+
+    @staticmethod
+    def _base_rows(worlds: Worlds, shard: Shard) -> tuple[dict[str, Codes], dict[str, Codes]]:
+        """All base rows that are alive: those that users inserted, and those that the program states."""
         facts: dict[str, Codes] = {}
         stated: dict[str, Codes] = {}
         for name, store in worlds.stores.items():
@@ -53,7 +59,16 @@ class Absorbed:
                 own = shard.stores[name].rules[rows] == BASE
                 whole = shard.stores[name].data[:, : store.width]  # leases stand last
                 facts[name], stated[name] = whole[rows[own]].astype(np.int64), whole[rows[~own]].astype(np.int64)
-        worlds.load(facts, stated, check)
+        return facts, stated
+
+    def _refuse_others(self) -> None:
+        """Raise ValueError if the worlds, where all facts are there, have other rows than the engine."""
+        for name in Translated(self.worlds, self._shard).tables:
+            engine = self._shard.stores[name]
+            if engine.table.types == self.worlds.stores[name].table.types:
+                held = {row for row, function in self.worlds.rows(name) if absorption.holds(function)}
+                if held != set(map(tuple, engine.data[engine.alive()].tolist())):
+                    raise ValueError(f"its provenance of `{name}` is of other rows")
 
     def follow(self, shard: Shard, plan: Plan, changes: Mapping[str, Change], check: Callable[[], None]) -> None:
         """Make a transaction of the engine, to be ended by `keep`. Another engine is taken in whole."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from headwater.engine.columns import to_values
 from headwater.engine.journal import Journal
+from headwater.engine.soundness import refuse_unknown
 from headwater.engine.states import BASE, GONE
 from headwater.engine.store import Store
 from headwater.engine.values import Codes, Symbols
@@ -156,20 +157,41 @@ class Held:
             }
         return {"variables": [[*fact, number] for fact, number in self.variables.numbered().items()], "tables": tables}
 
-    def unpack(self, packed: Mapping[str, Any]) -> None:
-        """Take in what `packed` gave; LookupError or ValueError if it is something else."""
+    def unpack(self, packed: Mapping[str, Any], base: Mapping[str, Codes]) -> None:
+        """Take in what `packed` gave; LookupError, TypeError or ValueError if it is something else, or not about the
+        `base` rows that users have inserted."""
         self.begin()
-        self.variables.restore(((name, tuple(codes)), int(number)) for name, codes, number in packed["variables"])
+        facts = [((name, tuple(codes)), number) for name, codes, number in packed["variables"]]
+        if {fact for fact, _ in facts} != {(name, tuple(row)) for name, rows in base.items() for row in rows.tolist()}:
+            raise ValueError("its provenance is of other base rows")
+        self.variables.restore(facts)
+        known = {number for _, number in facts}
+        if packed["tables"].keys() != self.stores.keys():
+            raise ValueError("its provenance is of other tables")
         for name, one in packed["tables"].items():
             content, end = b64decode(one["functions"], validate=True), 0
             found: Found = {}
             for row, size in zip(one["rows"], one["sizes"], strict=True):
-                found[tuple(map(int, row))] = absorption.from_bytes(content[end : end + size])
+                function = absorption.from_bytes(content[end : end + size])
+                if size < 0 or not known.issuperset(absorption.support(function)) or absorption.is_never(function):
+                    raise ValueError(f"the provenance of a row of `{name}` cannot be")
+                found[tuple(row)] = function
                 end += size
-            if any(len(row) != self.stores[name].width for row in found):
-                raise ValueError(f"rows of `{name}` have another number of columns")
+            codes = np.array(list(found), dtype=np.int64).reshape(len(found), self.stores[name].width)
+            if end != len(content) or codes.tolist() != [list(row) for row in found]:
+                raise ValueError(f"the provenance of `{name}` has rows that cannot be")
+            refuse_unknown(self.tables[name], codes, self.symbols)
+            if self.tables[name].base and not all(self._is_fact(name, *one) for one in found.items()):
+                raise ValueError(f"the provenance of `{name}` is not that of facts")
             self.assign(name, found)
         self.commit()
+
+    def _is_fact(self, name: str, row: Row, function: Function) -> bool:
+        """Whether a function is that of a base row: its own variable, or always true if the program states it."""
+        known = (name, row) in self.variables
+        return absorption.same(
+            function, absorption.literal(self.variables[name, row]) if known else absorption.always()
+        )
 
     # Rows
 

@@ -72,7 +72,7 @@ class Recipe:
     def compiled(self) -> CompiledProgram:
         """The program, from its text; the functions it calls must be registered here."""
         try:
-            written = pipeline.compile(self.program, name="the checkpoint's program", disabled=self.disabled)
+            written = pipeline.compile_saved(self.program, name="the checkpoint's program", disabled=self.disabled)
             return with_watermarks(written, self.watermarks)
         except ProgramError as problem:
             raise StateError(
