@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
-
+from headwater.engine.compiling import njit
 from headwater.engine.states import GHOST, GONE, MARKED
 
 

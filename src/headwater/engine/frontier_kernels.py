@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from headwater.engine.compiling import njit
 from headwater.engine.states import GHOST, GONE
 
 _NEVER = np.iinfo(np.int64).min

@@ -15,8 +15,8 @@ and not at the functions it inlines.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from headwater.engine.compiling import njit
 from headwater.engine.states import GHOST
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from headwater.engine.compiling import njit
 from headwater.engine.states import GHOST, GONE
 
 SOUND, NO_STATE, NO_RULE, NO_PARENT, DEAD_PARENT = 0, 1, 2, 3, 4
