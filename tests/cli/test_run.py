@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from headwater.cli.main import app
 from headwater.database import Database
+from headwater.files.names import file_name
 
 REACH = "reachable(X, Y) :- link(X, Y).\nreachable(X, Z) :- link(X, Y), reachable(Y, Z).\n"
 KEYED = "relation price(item: string, cents: int) key(item).\ndear(I, C) :- price(I, C), C > 100.\n"
@@ -230,6 +231,21 @@ def test_a_feed_of_keyed_rows_ends_the_same_whole_or_one_by_one(
 def test_several_files_for_one_relation() -> None:
     write("more.jsonl", '["d", "e"]\n')
     assert len(objects(reach("-i", "link=more.jsonl", "--format", "json").stdout)) == 10
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_views_of_any_name_are_written_into_the_output_folder(form: str) -> None:
+    write("link.csv", "a,b\n1,2\n")
+    views = ["../../evil", "/tmp/evil", "..", ".hidden", "_hidden", "a/b", "v.", "n" * 300, "rejected"]
+    write("evil.sql", "".join(f'CREATE VIEW "{name}" AS SELECT a, b FROM link;\n' for name in views))
+    before = {str(one) for one in Path("..").resolve().rglob("*")}
+    result = run("evil.sql", "-i", "link=link.csv", "--output", "one/two/out", "--format", form)
+    assert result.exit_code == 0, result.stderr
+    kind = {"json": "jsonl"}.get(form, form)
+    assert {one.name for one in Path("one/two/out").iterdir()} == {f"{file_name(name)}.{kind}" for name in views}
+    made = {str(one) for one in Path("..").resolve().rglob("*")} - before
+    assert all(str(Path("one").resolve()) in one for one in made)
+    assert not Path("/tmp").joinpath(f"evil.{kind}").exists()
 
 
 # Bad data

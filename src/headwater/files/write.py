@@ -1,4 +1,7 @@
-"""Writes rows to files, each whole or not at all: under another name first, then renamed."""
+"""Writes rows to files, each whole or not at all: under another name first, then renamed.
+
+The file of a relation lies in the folder that it is to be in, whatever the relation is called (see `names`).
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from headwater.core.errors import FileError
+from headwater.files.names import file_name
 from headwater.files.rows import CHANGE_TYPE, BadRow
 
 
@@ -92,7 +96,7 @@ def _json(value: Any) -> Any:
 
 def write_table(folder: Path, relation: str, table: pa.Table, kind: str) -> Path:
     """One view as `relation.csv`, `.jsonl` or `.parquet`."""
-    path = folder / f"{relation}.{kind}"
+    path = folder / f"{file_name(relation)}.{kind}"
     match kind:
         case "csv":
             _write(path, lambda file: file.write(csv_bytes(table, relation)))
@@ -105,7 +109,7 @@ def write_table(folder: Path, relation: str, table: pa.Table, kind: str) -> Path
 
 def write_changes(folder: Path, relation: str, changes: Iterable[tuple[str, pa.Table]]) -> Path:
     """The changes of one view, in order, as `relation.changes.jsonl`."""
-    path = folder / f"{relation}.changes.jsonl"
+    path = folder / f"{file_name(relation)}.changes.jsonl"
     _write(path, _lines(line for kind, table in changes for line in json_objects(table, {CHANGE_TYPE: kind})))
     return path
 

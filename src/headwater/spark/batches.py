@@ -8,6 +8,7 @@ dies before the commit has done nothing; one that dies after it finds those file
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +19,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import types as st
 
-from headwater.core.errors import ExchangeError, HeadwaterError
+from headwater.core.errors import ExchangeError, HeadwaterError, StateError
 from headwater.engine.guard import Guard
 from headwater.spark import clocks, neighbours, rounds, shelf
 from headwater.spark.bundles import DDL, arrive, shard_of
@@ -69,34 +70,53 @@ class Batches:
         self._foreach_changes = foreach_changes
         self._on_batch = on_batch
         self._checkpoint: Checkpoint | None = None
+        self._opening = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_checkpoint": None}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_checkpoint", "_opening")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _checkpoint=None, _opening=threading.Lock())
+
+    def refuse(self) -> None:
+        """Raise StateError if the checkpoint was made for something else, or the output is another query's; nothing
+        is taken or changed, so a run that is at work goes on."""
+        found = Checkpoint(self._plan.checkpoint)
+        found.refuse_other(self._plan.recipe)
+        self._sink.refuse_foreign(found, self._plan.contract)
 
     def open(self) -> Checkpoint:
-        if self._checkpoint is None:
-            found = Checkpoint(self._plan.checkpoint)
-            found.resume(self._plan.recipe)
-            self._checkpoint = found
-        return self._checkpoint
+        """The checkpoint, which from now on is this run's."""
+        with self._opening:
+            if self._checkpoint is None:
+                found = Checkpoint(self._plan.checkpoint)
+                found.resume(self._plan.recipe)
+                self._sink.claim(found, self._plan.contract)
+                self._checkpoint = found
+            return self._checkpoint
 
     def __call__(self, frame: Any, batch: int) -> None:
         try:
             self._batch(frame, batch)
         except Exception as problem:
             reason = stopped(problem)
-            if reason is None:
-                raise
-            raise RuntimeError(reason) from None
+            if reason is not None:
+                raise RuntimeError(reason) from None
+            lost = None if self._checkpoint is None else self._checkpoint.lost()
+            if lost is not None and str(lost) != str(problem):  # what a later run does is felt here in many ways
+                raise lost from problem
+            raise
 
     def _batch(self, frame: Any, batch: int) -> None:
         spark = frame.sparkSession  # of this query alone, so that its settings are nobody else's
         spark.conf.set("spark.sql.adaptive.enabled", "false")
         checkpoint = self.open()
+        checkpoint.hold()
         if checkpoint.manifest is not None:
             self._tell(spark, checkpoint.manifest, again=True)
         if checkpoint.is_due(batch):
-            self._tell(spark, self._run(spark, frame, checkpoint, batch), again=False)
+            made = self._run(spark, frame, checkpoint, batch)
+            self._tell(spark, made, again=made.epoch != checkpoint.hold().number)
 
     def _run(self, spark: Any, frame: Any, checkpoint: Checkpoint, batch: int) -> Manifest:
         begun = time.perf_counter()
@@ -117,11 +137,16 @@ class Batches:
         )
 
     def _tell(self, spark: Any, manifest: Manifest, *, again: bool) -> None:
+        """Bring a committed batch to the outside; `again`: an earlier run may have done so, or be about to."""
         checkpoint = self.open()
-        feed = {view: list(files) for view, files in manifest.metrics["feed"].items()}
         if again and not self._sink.is_pending(checkpoint, manifest):
             return
-        self._sink.give(spark, checkpoint, self._plan.contract, manifest, feed, self._foreach_changes)
+        try:
+            self._sink.give(spark, checkpoint, self._plan.contract, manifest, self._foreach_changes)
+        except StateError:
+            if not again or self._sink.is_pending(checkpoint, manifest):
+                raise
+            return  # the earlier run has told all of it, and has removed the files meanwhile
         told = remember(checkpoint, manifest)
         if self._on_batch is not None and not again:
             self._on_batch(told)
@@ -208,7 +233,7 @@ def _beginning(
             "rows": sum(count for name, count in arrived.rows.items() if assignment.scheme.tells(name, shard)),
             "rejected": dict(Counter(one.relation for one in set_aside)),
             "late": len(late),
-            "set_aside": write_rejected(assignment, set_aside),
+            "set_aside": write_rejected(assignment, shard, set_aside),
             "feed": write_changes(assignment, shard, contract.views, done.outcome),
         }
         return done.report.to_text(), about

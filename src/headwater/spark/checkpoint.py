@@ -2,15 +2,23 @@
 
 Below the query's checkpoint folder:
 
+    headwater/epoch-<number>                                who may commit (see `epochs`)
     headwater/manifest-<batch>                              commits a batch (see `manifest`)
-    headwater/shard-<n>/snapshot-<batch>-<attempt>          a shard as of a batch
-    headwater/shard-<n>/log-<batch>-<attempt>               what a shard was given in a batch
-    headwater/rejected/<batch>-<attempt>.jsonl              rows of a batch that did not fit, with the reason
+    headwater/shard-<n>/snapshot-<batch>-e<epoch>-<attempt> a shard as of a batch
+    headwater/shard-<n>/log-<batch>-e<epoch>-<attempt>      what a shard was given in a batch
+    headwater/feed/<batch>-e<epoch>-<attempt>-...           what a batch brings to the outside, until it is there
+    headwater/rejected/<batch>-<shard>.jsonl                rows of a batch that did not fit, with the reason
 
 A batch goes through these steps: every shard writes its log (or a snapshot), the driver creates the manifest, then old
 files are removed. Between any two of them everything may die: without the manifest, the batch never was, and Spark
 brings it again; with it, the batch is not run again, and what was to be removed is removed when the checkpoint is next
 opened. Every attempt writes files of its own names, so one that was given up can do no harm, however late it writes.
+
+Two runs may have the checkpoint open at once (a cluster started a driver again whose first one still lives). The later
+one has the later epoch, and the earlier one stops at its next commit. No run removes a file that another one may still
+commit: only files of batches that are committed, which no manifest names, and of no later epoch. If the earlier run
+commits its batch after the later one has opened the checkpoint, the later one finds that commit in the place of its
+own, drops what it did, and goes on from there.
 
 The files of Spark beside them (`metadata`, `offsets`, `commits`) say which rows a batch is made of; state and offsets
 that do not belong together would lose rows or take them twice, and are refused.
@@ -29,12 +37,15 @@ from typing import Any
 from headwater.core.errors import StateError
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.exchange.scheme import Scheme
+from headwater.spark import epochs
+from headwater.spark.epochs import Epoch
 from headwater.spark.filesystem import Folder, folder
 from headwater.spark.manifest import Manifest, Part, Report
 from headwater.spark.recipe import Recipe
 
 _MANIFEST = re.compile(r"manifest-(\d+)")
-_REJECTED = "rejected"
+_OF_BATCH = re.compile(r"(?:.*/)?\.?(?:manifest-|snapshot-|log-|feed/)(\d+)(?:-e(\d+))?(?![0-9])")
+_FEED = "feed"
 _KEPT = 2  # manifests: who reads the last one may take as long as a batch takes
 _SWEEP_EVERY = 64  # batches; in between only what is known to be old is removed
 _METADATA = "metadata"  # Spark's own: {"id": ...}, written when a query starts with a new checkpoint
@@ -51,6 +62,7 @@ class Assignment:
     committed: int | None  # the batch that it is of; None: nothing is committed yet
     batch: int  # the batch to run
     guard: Guard = DEFAULT_GUARD
+    epoch: int = 0  # of the run that commits it; 0: it is only read
     attempt: str = field(default_factory=lambda: secrets.token_hex(4), compare=False)
 
     @property
@@ -59,7 +71,14 @@ class Assignment:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Every task that unpickles it is an attempt of its own: what it writes collides with nobody's files."""
-        return type(self), (self.folder, self.scheme, self.parts, self.committed, self.batch, self.guard)
+        return type(self), (
+            self.folder, self.scheme, self.parts, self.committed, self.batch, self.guard, self.epoch
+        )  # fmt: skip
+
+    @property
+    def files_of(self) -> str:
+        """What the names of the files begin with that this attempt writes, behind their kind."""
+        return f"{self.batch}-e{self.epoch}-{self.attempt}"
 
 
 class Checkpoint:
@@ -70,6 +89,8 @@ class Checkpoint:
         self.path = path
         self.folder = folder(f"{str(path).rstrip('/')}/headwater")
         self._history = self._read_manifests()
+        self._epoch: Epoch | None = None  # None: it is only read
+        self._checked = False  # that the files are there which the last manifest names
         self._known_query: str | None = None
 
     @property
@@ -96,27 +117,68 @@ class Checkpoint:
                     self._known_query = str(json.loads(around.read(_METADATA))["id"])
         return self._known_query
 
+    def refuse_other(self, recipe: Recipe) -> None:
+        """Raise StateError if the checkpoint was made for another recipe, or Spark's files beside it for another
+        query."""
+        if self.manifest is None:
+            return
+        self.manifest.recipe.refuse_other(recipe, f"the checkpoint {self.path}")
+        if self.manifest.query not in (None, self.query):
+            raise StateError(
+                f"Spark's own files in {self.path} ({_METADATA}, offsets, commits) are gone, or are those of "
+                f"another query than the state of batch {self.committed} there; {_RESTORE}"
+            )
+
     def resume(self, recipe: Recipe) -> Manifest | None:
         """The state to go on from, for a query that runs this recipe; StateError if the checkpoint was made for
         another.
 
-        Removes what an earlier run left behind.
+        From now on no run that opened it before can commit. Removes what an earlier run left behind.
         """
-        if self.manifest is not None:
-            self.manifest.recipe.refuse_other(recipe, f"the checkpoint {self.path}")
-            if self.manifest.query not in (None, self.query):
-                raise StateError(
-                    f"Spark's own files in {self.path} ({_METADATA}, offsets, commits) are gone, or are those of "
-                    f"another query than the state of batch {self.committed} there; {_RESTORE}"
-                )
+        self.refuse_other(recipe)
+        self._take()
+        self.refuse_other(recipe)
         self.sweep()
         return self.manifest
+
+    def _take(self) -> Epoch:
+        self._epoch = epochs.take(self.folder, max((one.epoch for one in self._history), default=0))
+        self._history = self._read_manifests()  # a run that was at work may have committed until now
+        return self._epoch
+
+    def hold(self) -> Epoch:
+        """The epoch of this run; StateError if another run has opened the checkpoint since."""
+        if self._epoch is None:
+            return self._take()
+        lost = epochs.lost(self.folder, self._epoch, f"the checkpoint {self.path}")
+        if lost is not None:
+            raise lost
+        return self._epoch
+
+    def check(self) -> None:
+        """Raise StateError if this run commits here, and another run has opened the checkpoint since."""
+        if self._epoch is not None:
+            self.hold()
+
+    @property
+    def epoch(self) -> int | None:
+        """The number of this run's epoch; None: it only reads."""
+        return None if self._epoch is None else self._epoch.number
+
+    def lost(self) -> StateError | None:
+        """Why this run may not go on, if another run has opened the checkpoint; None too where nobody can tell."""
+        with suppress(StateError):
+            if self._epoch is not None:
+                return epochs.lost(self.folder, self._epoch, f"the checkpoint {self.path}")
+        return None
 
     def is_due(self, batch: int) -> bool:
         """Whether a batch is to be run: not if it is the one that was committed last. StateError if it does not go on
         from there."""
+        if batch not in (self.committed, self._next):  # Spark may know of a commit that came since this was opened
+            self._history = self._read_manifests()
         last = self.committed
-        if batch == (0 if last is None else last + 1):
+        if batch == self._next:
             return True
         if batch == last:
             return False
@@ -135,10 +197,16 @@ class Checkpoint:
             f"between is missing; {_RESTORE}"
         )
 
+    @property
+    def _next(self) -> int:
+        return 0 if self.committed is None else self.committed + 1
+
     def assignment(self, recipe: Recipe, scheme: Scheme, batch: int, guard: Guard = DEFAULT_GUARD) -> Assignment:
         """What workers need for an attempt at a batch (or to read the views as of the last)."""
         parts = tuple(Part() for _ in range(recipe.shards)) if self.manifest is None else self.manifest.parts
-        return Assignment(self.folder, scheme, parts, self.committed, batch, guard)
+        return Assignment(
+            self.folder, scheme, parts, self.committed, batch, guard, self._epoch.number if self._epoch else 0
+        )
 
     def commit(
         self,
@@ -154,19 +222,46 @@ class Checkpoint:
 
         `rejected` counts the rows of the batch that were set aside, by relation, in the files `set_aside`.
         """
+        epoch = self.hold()
         made = self.prepared(recipe, batch, reports, rejected=rejected, set_aside=set_aside, metrics=metrics)
+        self._refuse_missing(made)
         if not self.folder.create(f"manifest-{batch}", made.to_bytes()):
-            raise StateError(
-                f"batch {batch} of {self.path} was committed by another run of the same query; stop one of them"
-            )
+            return self._found_committed(batch)
+        first = self.manifest is None or self.manifest.epoch != epoch.number
         old = self._history[: -_KEPT + 1]
         self._history = [*self._history[len(old) :], made]
-        if batch % _SWEEP_EVERY == 0:
+        if first or batch % _SWEEP_EVERY == 0:
             self.sweep()
         else:
             named = self._named()
             self._remove(name for one in old for name in (*(one.files - named), f"manifest-{one.batch}"))
         return made
+
+    def _refuse_missing(self, made: Manifest) -> None:
+        """Raise StateError if a file is gone that a manifest to be committed names.
+
+        Those of the manifest before were checked with it, and nothing removes them: they are checked once per run.
+        """
+        known = self.manifest.files if self.manifest is not None and self._checked else frozenset()
+        gone = self.folder.missing(sorted({*(made.files - known), *made.told}))
+        if gone:
+            raise StateError(
+                f"batch {made.batch} is not committed: {self.folder.path} lacks {', '.join(gone[:3])}"
+                f"{f' and {len(gone) - 3} more' if len(gone) > 3 else ''}, which the shards have written; somebody "
+                "removed them; start the query again"
+            )
+        self._checked = True
+
+    def _found_committed(self, batch: int) -> Manifest:
+        """The manifest of a batch that a run with an earlier epoch has committed meanwhile."""
+        epoch = self.hold()
+        self._history = self._read_manifests()
+        found = self.manifest
+        if found is None or found.batch != batch or found.epoch >= epoch.number:
+            raise StateError(
+                f"batch {batch} of {self.path} was committed by another run of the same query; stop one of them"
+            )
+        return found
 
     def prepared(
         self,
@@ -193,29 +288,52 @@ class Checkpoint:
         if len(clocks) > 1:
             raise StateError(f"the shards do not agree on the time after batch {batch}; it is not committed")
         figures = dict(metrics or {})
-        return Manifest(batch, recipe, parts, counts, tuple(set_aside), figures, clocks.pop(), self.query)
+        epoch = self._epoch.number if self._epoch is not None else 0
+        return Manifest(batch, recipe, parts, counts, tuple(set_aside), figures, clocks.pop(), self.query, epoch)
 
     def sweep(self) -> None:
-        """Remove every file that the last manifests do not name: old ones, and those of attempts that were given up."""
-        named = self._named()
-        shards = max((len(one.parts) for one in self._history), default=0)
-        for number in range(shards):
-            self._remove(name for name in self.folder.names(f"shard-{number}") if name not in named)
-        manifests = {f"manifest-{one.batch}" for one in self._history}
-        self._remove(
-            name for name in self.folder.names() if name.lstrip(".").startswith("manifest-") and name not in manifests
-        )
-        last = self.manifest
-        if last is not None:
-            spoilt = {name for name in self.folder.names(_REJECTED) if batch_of(name) >= last.batch}
-            self._remove(spoilt - set(last.set_aside))
+        """Remove files of committed batches that the last manifests do not name: old ones, and those of attempts that
+        were given up. What is of a batch to come stays: another run may still commit it."""
+        if self.committed is None or self._epoch is None:
+            return
+        kept = self._named() | {f"manifest-{one.batch}" for one in self._history}
+        shards = max(len(one.parts) for one in self._history)
+        for below in ("", *(f"shard-{number}" for number in range(shards))):
+            self._remove(name for name in self.folder.names(below) if name not in kept and self._is_past(name))
+        self._remove(epochs.older(self.folder, self._epoch))
+
+    def forget_feed(self) -> None:
+        """Remove what committed batches, all of which are told, have brought to the outside."""
+        self._remove(name for name in self.folder.names(_FEED) if self._is_past(name))
+
+    def _is_past(self, name: str) -> bool:
+        """Whether a file is of a batch that is committed, and of no later epoch than this run's."""
+        found = _OF_BATCH.match(name)
+        if found is None or self.committed is None or self._epoch is None:
+            return False
+        return int(found[1]) <= self.committed and int(found[2] or 0) <= self._epoch.number
 
     def _read_manifests(self) -> list[Manifest]:
+        found = self._batches()
+        while True:
+            try:
+                return [self._read_manifest(batch) for batch in found]
+            except StateError:
+                now = self._batches()
+                if now == found:
+                    raise
+                found = now  # a run that is at work has committed a batch meanwhile, and removed an old manifest
+
+    def _batches(self) -> list[int]:
+        """The last ones that have a manifest."""
         found = [int(match[1]) for name in self.folder.names() if (match := _MANIFEST.fullmatch(name))]
-        read = []
-        for batch in sorted(found)[-_KEPT:]:
-            name = f"manifest-{batch}"
-            read.append(Manifest.from_bytes(self.folder.read(name), f"{self.folder.path}/{name}"))
+        return sorted(found)[-_KEPT:]
+
+    def _read_manifest(self, batch: int) -> Manifest:
+        where = f"{self.folder.path}/manifest-{batch}"
+        read = Manifest.from_bytes(self.folder.read(f"manifest-{batch}"), where)
+        if read.batch != batch:
+            raise StateError(f"{where} is damaged: it is the manifest of batch {read.batch}; {_RESTORE}")
         return read
 
     def _named(self) -> frozenset[str]:
@@ -225,9 +343,3 @@ class Checkpoint:
         for name in names:
             with suppress(StateError):  # what cannot be removed now is in nobody's way, and is tried again later
                 self.folder.remove(name)
-
-
-def batch_of(name: str) -> int:
-    """The batch in the name of a file of rejected rows; -1: none."""
-    found = re.match(rf"{_REJECTED}/(\d+)-", name)
-    return int(found[1]) if found else -1

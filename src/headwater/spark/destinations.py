@@ -7,6 +7,8 @@ A destination gets the changes of one view in one batch (`add`) and, where it ca
 - Delta skips a batch that it has, by the transaction that it notes with it;
 - the tables of Iceberg note the batch in the snapshot that brings it, and one that they have is not brought again;
 - everything else gets the changes again: at least once.
+
+The name of a view becomes part of a path, or of a table's name, in one way only (see `files.names`).
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from typing import Any, TypeAlias
 from pyspark.sql import functions as sf
 
 from headwater.core.errors import DataError
+from headwater.files.names import file_name
 from headwater.files.rows import BATCH_ID, CHANGE_TYPE
 
+CHANGES, CURRENT = "changes", "current"
 _FILES = frozenset({"parquet", "csv", "json", "orc", "avro", "xml", "text"})
 _MARK = "headwater.batch"  # in the summary of a snapshot: the query and the batch that it brought
 
@@ -47,11 +51,15 @@ class Folders:
     def put(self, rows: Any, view: str) -> None:
         self._write(rows, {}, "overwrite", self.current(view))
 
+    def home(self, view: str) -> str:
+        """The folder of a view, which holds the two below."""
+        return f"{self.path}/{file_name(view)}"
+
     def changes(self, view: str) -> str:
-        return f"{self.path}/{view}/changes"
+        return f"{self.home(view)}/{CHANGES}"
 
     def current(self, view: str) -> str:
-        return f"{self.path}/{view}/current"
+        return f"{self.home(view)}/{CURRENT}"
 
     def _write(self, frame: Any, more: dict[str, str], mode: str, place: str) -> None:
         frame.write.format(self.format).options(**{**self.options, **more}).mode(mode).save(place)
@@ -60,6 +68,10 @@ class Folders:
 @dataclass(frozen=True, slots=True)
 class BatchFolders(Folders):
     """Files, in a folder per batch."""
+
+    def put_beside(self, rows: Any, view: str, folder: str) -> None:
+        """Write what a view holds into another folder of the view, not into the table itself."""
+        self._write(rows, {}, "overwrite", f"{self.home(view)}/{folder}")
 
     def add(self, changes: Any, view: str, told: Told) -> None:
         self._write(changes.drop(BATCH_ID), {}, "overwrite", f"{self.changes(view)}/{BATCH_ID}={told.batch}")
@@ -83,7 +95,7 @@ class Tables:
     options: Mapping[str, str]
 
     def add(self, changes: Any, view: str, told: Told) -> None:
-        table = self._table(changes, f"{view}_changes")
+        table = self._table(changes, f"{file_name(view)}_changes")
         mark = f"{told.query}/{told.batch}"
         if told.again and _has(changes.sparkSession, table, mark):
             return
@@ -91,16 +103,20 @@ class Tables:
         changes.writeTo(table).options(**options).append()
 
     def put(self, rows: Any, view: str) -> None:
-        table = self._table(rows, f"{view}_current")
+        table = self._table(rows, f"{file_name(view)}_current")
         rows.writeTo(table).options(**self.options).overwrite(sf.lit(True))
 
     def _table(self, rows: Any, name: str) -> str:
         """The full name of a table of such rows, which is there from now on."""
-        quoted = name.replace("`", "``")
-        table = f"{self.namespace}.`{quoted}`"
+        table = f"{self.namespace}.{_quoted(name)}"
         if not rows.sparkSession.catalog.tableExists(table):
             rows.limit(0).writeTo(table).using(self.format).create()
         return table
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace("`", "``")
+    return f"`{doubled}`"
 
 
 def _has(spark: Any, table: str, mark: str) -> bool:
@@ -135,7 +151,7 @@ class Memory:
     """Views of the session: `global_temp.<view>` reads what the view holds now."""
 
     def put(self, rows: Any, view: str) -> None:
-        rows.createOrReplaceGlobalTempView(view)
+        rows.createOrReplaceGlobalTempView(_quoted(view))
 
 
 Destination: TypeAlias = Folders | Tables | Topic | Console | Memory

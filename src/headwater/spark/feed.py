@@ -1,6 +1,7 @@
 """What a shard writes beside its state in a batch: the changes of its part of the views, and the rows set aside.
 
-Both go under the checkpoint, in files named by batch and attempt; they count once the batch is committed.
+Both go under the checkpoint, in files named by batch and attempt; they count once the batch is committed. Then the
+driver brings them to where they belong, and removes these files and those of all other attempts.
 """
 
 from __future__ import annotations
@@ -19,9 +20,13 @@ from headwater.files.rows import BATCH_ID, CHANGE_TYPE
 from headwater.spark.bundles import Rejection
 from headwater.spark.checkpoint import Assignment
 from headwater.spark.contract import View
-from headwater.spark.types import written
+from headwater.spark.filesystem import Folder
+from headwater.spark.manifest import Manifest
+from headwater.spark.types import spark_schema, written
 
 FOLDER = "feed"
+# Where Spark looks for the types of a Parquet file's columns: the file's own types know no intervals.
+_SPARKS_SCHEMA = "org.apache.spark.sql.parquet.row.metadata"
 
 
 def feed_schema(view: View) -> pa.Schema:
@@ -37,7 +42,7 @@ def write_changes(assignment: Assignment, shard: int, views: Iterable[View], out
         if not came.num_rows and not went.num_rows:
             continue
         table = pa.concat_tables([_marked(view, went, "delete", assignment), _marked(view, came, "insert", assignment)])
-        name = f"{FOLDER}/{assignment.batch}-{assignment.attempt}-{number}-{shard}.parquet"
+        name = f"{FOLDER}/{assignment.files_of}-{number}-{shard}.parquet"
         out = pa.BufferOutputStream()
         pq.write_table(table, out)
         assignment.folder.write(name, [memoryview(out.getvalue())])
@@ -49,10 +54,11 @@ def _marked(view: View, rows: pa.Table, kind: str, assignment: Assignment) -> pa
     columns = [written(rows.column(at), field.type) for at, field in enumerate(view.schema)]
     columns.append(pa.chunked_array([pa.repeat(pa.scalar(kind), rows.num_rows)]))
     columns.append(pa.chunked_array([pa.repeat(pa.scalar(assignment.batch, pa.int64()), rows.num_rows)]))
-    return pa.Table.from_arrays(columns, schema=feed_schema(view))
+    schema = feed_schema(view)
+    return pa.Table.from_arrays(columns, schema=schema.with_metadata({_SPARKS_SCHEMA: spark_schema(schema).json()}))
 
 
-def write_rejected(assignment: Assignment, rejected: list[Rejection]) -> list[str]:
+def write_rejected(assignment: Assignment, shard: int, rejected: list[Rejection]) -> list[str]:
     """The rows that were set aside, a JSON object a line; the name of the file, if there is any."""
     if not rejected:
         return []
@@ -60,9 +66,15 @@ def write_rejected(assignment: Assignment, rejected: list[Rejection]) -> list[st
         json.dumps({"relation": one.relation, "reason": one.reason, "row": one.row}, ensure_ascii=False) + "\n"
         for one in rejected
     ]
-    name = f"rejected/{assignment.batch}-{assignment.attempt}.jsonl"
+    name = f"{FOLDER}/{assignment.files_of}-rejected-{shard}.jsonl"
     assignment.folder.write(name, ["".join(lines).encode("utf-8", "backslashreplace")])
     return [name]
+
+
+def keep_rejected(folder: Folder, manifest: Manifest) -> None:
+    """Put the rows that a committed batch has set aside where they stay, under names that depend on the batch alone."""
+    for number, name in enumerate(manifest.set_aside):
+        folder.create(f"rejected/{manifest.batch}-{number}.jsonl", folder.read(name))
 
 
 def late_rows(late: Mapping[str, pa.Table]) -> list[Rejection]:

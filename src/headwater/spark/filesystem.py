@@ -8,8 +8,8 @@ Whatever Arrow cannot open is left to Hadoop's clients, in the JVM of the driver
 
 `write` promises that the file is on disk, whole, when it returns; until then a reader may see part of it. `create`
 promises that nobody ever sees part of a file, and that of two who create the same name one is told that it was there.
-Object stores have no such test: there the last one wins. Whatever goes wrong is a StateError that names the file and
-the way out.
+Arrow's clients of object stores have no such test: there the last one wins, and only one who looks again finds out.
+Whatever goes wrong is a StateError that names the file and the way out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import re
 import secrets
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -73,6 +73,30 @@ class Folder(ABC):
     def names(self, below: str = "") -> list[str]:
         """The files (not the folders) right in a folder below, in order; none if there is no such folder."""
 
+    def missing(self, names: Sequence[str]) -> list[str]:
+        """Which of these files are not there."""
+        there: dict[str, frozenset[str]] = {}
+        for below in {name.rpartition("/")[0] for name in names}:
+            there[below] = frozenset(self.names(below))
+        return [name for name in names if name not in there[name.rpartition("/")[0]]]
+
+    @property
+    def moves_folders(self) -> bool:
+        """Whether a folder can be put in the place of another; object stores have no such step."""
+        return False
+
+    def folders(self) -> list[str]:
+        """The folders right in this one, where folders can be moved."""
+        raise NotImplementedError
+
+    def remove_folder(self, name: str) -> None:
+        """Remove a folder with all that is in it, if it is there."""
+        raise NotImplementedError
+
+    def replace_folder(self, source: str, target: str) -> None:
+        """Put a folder in the place of another, which need not be there; for a moment neither is."""
+        raise NotImplementedError
+
     @abstractmethod
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
@@ -92,6 +116,10 @@ class Folder(ABC):
 
 class LocalFolder(Folder):
     """A folder of the operating system."""
+
+    @property
+    def moves_folders(self) -> bool:
+        return True
 
     def __init__(self, path: str) -> None:
         super().__init__(str(Path(path).absolute()))
@@ -135,9 +163,29 @@ class LocalFolder(Folder):
             return sorted(f"{below}/{one.name}" if below else one.name for one in found if one.is_file())
         return []
 
+    def missing(self, names: Sequence[str]) -> list[str]:
+        return [name for name in names if not self._at(name).is_file()]
+
     def remove(self, name: str) -> None:
         with self._explained("remove", name):
             _remove_file(self._at(name))
+
+    def folders(self) -> list[str]:
+        with self._explained("list", ""), suppress(FileNotFoundError), os.scandir(self.path) as found:
+            return sorted(one.name for one in found if one.is_dir(follow_symlinks=False))
+        return []
+
+    def remove_folder(self, name: str) -> None:
+        with self._explained("remove", name), suppress(FileNotFoundError):
+            shutil.rmtree(self._at(name))
+
+    def replace_folder(self, source: str, target: str) -> None:
+        old = f"{source}-old"
+        with self._explained("rename", source):
+            with suppress(FileNotFoundError):
+                self._at(target).rename(self._at(old))
+            self._at(source).rename(self._at(target))
+        self.remove_folder(old)
 
     @contextmanager
     def local(self, name: str) -> Iterator[Path]:
@@ -150,6 +198,10 @@ class ArrowFolder(Folder):
     def __init__(self, path: str) -> None:
         super().__init__(path)
         self._files, self._root = _connected(_S3.sub("s3:", path))
+
+    @property
+    def moves_folders(self) -> bool:
+        return self._files.type_name not in _OBJECT_STORES
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.path,)
@@ -172,11 +224,18 @@ class ArrowFolder(Folder):
                 return False
             if self._files.type_name in _OBJECT_STORES:
                 self._write(path, [content])
-                return True
+                return bool(self.read(name) == content)  # the last one wins, and the other one may still find out
             folder, _, last = path.rpartition("/")
             temporary = f"{folder}/.{last}.{secrets.token_hex(8)}"
             self._write(temporary, [content])
-            self._files.move(temporary, path)
+            try:
+                self._files.move(temporary, path)
+            except (OSError, ArrowException):
+                with suppress(OSError, ArrowException):
+                    self._files.delete_file(temporary)
+                if self._files.get_file_info(path).type == arrow.FileType.NotFound:
+                    raise
+                return False
             return True
 
     def _write(self, path: str, blocks: Blocks) -> int:
@@ -199,9 +258,31 @@ class ArrowFolder(Folder):
             start = len(self._root) + 1
             return sorted(one.path[start:] for one in found if one.type == arrow.FileType.File)
 
+    def missing(self, names: Sequence[str]) -> list[str]:
+        with self._explained("list", ""):
+            found = self._files.get_file_info([self._at(name) for name in names])
+            return [name for name, one in zip(names, found, strict=True) if one.type != arrow.FileType.File]
+
     def remove(self, name: str) -> None:
         with self._explained("remove", name), suppress(FileNotFoundError):
             self._files.delete_file(self._at(name))
+
+    def folders(self) -> list[str]:
+        with self._explained("list", ""):
+            found = self._files.get_file_info(arrow.FileSelector(self._root, allow_not_found=True))
+            return sorted(one.base_name for one in found if one.type == arrow.FileType.Directory)
+
+    def remove_folder(self, name: str) -> None:
+        with self._explained("remove", name), suppress(FileNotFoundError):
+            self._files.delete_dir(self._at(name))
+
+    def replace_folder(self, source: str, target: str) -> None:
+        old = f"{source}-old"
+        with self._explained("rename", source):
+            if self._files.get_file_info(self._at(target)).type != arrow.FileType.NotFound:
+                self._files.move(self._at(target), self._at(old))
+            self._files.move(self._at(source), self._at(target))
+        self.remove_folder(old)
 
     @contextmanager
     def local(self, name: str) -> Iterator[Path]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import errno
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -158,9 +158,39 @@ class HadoopFolder(Folder):
             return sorted(f"{below}/{name}" if below else name for name in found)
         return []
 
+    def missing(self, names: Sequence[str]) -> list[str]:
+        with self._explained("list", ""), _told():
+            return [name for name in names if not self._files.exists(self._at(name))]
+
     def remove(self, name: str) -> None:
         with self._explained("remove", name), suppress(FileNotFoundError), _told():
             self._files.delete(self._at(name), False)
+
+    @property
+    def moves_folders(self) -> bool:
+        return True
+
+    def folders(self) -> list[str]:
+        with self._explained("list", ""), suppress(FileNotFoundError), _told():
+            found = self._files.listStatus(self._at(""))
+            return sorted(one.getPath().getName() for one in found if one.isDirectory())
+        return []
+
+    def remove_folder(self, name: str) -> None:
+        with self._explained("remove", name), suppress(FileNotFoundError), _told():
+            self._files.delete(self._at(name), True)
+
+    def replace_folder(self, source: str, target: str) -> None:
+        old = f"{source}-old"
+        with self._explained("rename", source), _told():
+            if self._files.exists(self._at(target)):
+                self._move(target, old)
+            self._move(source, target)
+        self.remove_folder(old)
+
+    def _move(self, source: str, target: str) -> None:
+        if not self._files.rename(self._at(source), self._at(target)):
+            raise OSError(errno.EIO, "it could not be renamed, for no reason that the file system tells")
 
     @contextmanager
     def local(self, name: str) -> Iterator[Path]:

@@ -5,7 +5,8 @@ it was given, it leads to the same state, row numbers and witnesses included. Th
 that state measures; a replay that comes out otherwise (another version of a library, say) is an error, never a silently
 different state.
 
-A file is a sequence of frames, each with its length and checksum. Nothing in it is executed.
+A file is a sequence of frames, each with its length and checksum, and says what it is called: one that was put in the
+place of another is told. Nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -49,9 +50,10 @@ def seal(shard: Shard, *, exact: bool) -> dict[str, list[int]]:
     return measured | time | ({"": [shard.tick]} if exact else {})
 
 
-def write(entry: Entry, sealed: Mapping[str, list[int]]) -> Iterator[bytes | memoryview]:
-    """The blocks of a log file."""
-    yield from _frame(_OPEN, pa.py_buffer(json.dumps({"first": entry.first, "now": entry.now}).encode()))
+def write(entry: Entry, sealed: Mapping[str, list[int]], name: str) -> Iterator[bytes | memoryview]:
+    """The blocks of a log file that has this name."""
+    opened = {"first": entry.first, "now": entry.now, "name": name}
+    yield from _frame(_OPEN, pa.py_buffer(json.dumps(opened).encode()))
     for what, tables in ((_INSERT, entry.inserts), (_DELETE, entry.deletes)):
         for name, rows in tables.items():
             yield from _frame(what, _to_ipc(name, rows))
@@ -60,17 +62,17 @@ def write(entry: Entry, sealed: Mapping[str, list[int]]) -> Iterator[bytes | mem
     yield from _frame(_SEAL, pa.py_buffer(json.dumps(sealed).encode()))
 
 
-def read(content: bytes, where: str) -> tuple[Entry, dict[str, list[int]]]:
-    """What `write` was given."""
+def read(content: bytes, name: str, where: str) -> tuple[Entry, dict[str, list[int]]]:
+    """What `write` was given, in the file of this name, which is in a folder `where`."""
     try:
-        return _read(content)
+        return _read(content, name)
     except (struct.error, OSError, LookupError, TypeError, ValueError, pa.ArrowException, StateError) as problem:
         raise StateError(
-            f"{where} is damaged ({problem}); restore the checkpoint from a copy, or start with a new one"
+            f"{where}/{name} is damaged ({problem}); restore the checkpoint from a copy, or start with a new one"
         ) from problem
 
 
-def _read(content: bytes) -> tuple[Entry, dict[str, list[int]]]:
+def _read(content: bytes, name: str) -> tuple[Entry, dict[str, list[int]]]:
     frames = _frames(pa.py_buffer(content))
     what, payload = next(frames, (b"", pa.py_buffer(b"")))
     if what != _OPEN:
@@ -78,6 +80,8 @@ def _read(content: bytes) -> tuple[Entry, dict[str, list[int]]]:
     inserts: dict[str, pa.Table] = {}
     deletes: dict[str, pa.Table] = {}
     opened = json.loads(payload.to_pybytes())
+    if opened.get("name", name) != name:  # logs of earlier versions do not say
+        raise ValueError(f"it is {opened['name']}")
     entry = Entry(bool(opened["first"]), inserts, deletes, opened["now"])
     for what, payload in frames:
         if what == _SEAL:
@@ -87,8 +91,8 @@ def _read(content: bytes) -> tuple[Entry, dict[str, list[int]]]:
         if what == _ROUND:
             entry.rounds.append(read_incoming(payload))
         elif what in (_INSERT, _DELETE):
-            name, rows = _from_ipc(payload)
-            (inserts if what == _INSERT else deletes)[name] = rows
+            relation, rows = _from_ipc(payload)
+            (inserts if what == _INSERT else deletes)[relation] = rows
         else:
             raise ValueError("it holds what no log holds")
     raise ValueError("it is cut off")

@@ -101,7 +101,7 @@ def maintain(
     sink = Sink(output, format, dict(options or {}), current)
     batches = Batches(plan, sink, _portable(spark, static), foreach_changes, on_batch)
     if not is_connect(spark):
-        batches.open()  # a checkpoint of another program is refused here, not in the first batch
+        batches.refuse()  # a checkpoint of another program is refused here, not in the first batch
     flows = [frame for frame in sent if frame.isStreaming]
     if by_wall:
         flows.append(clocks.heartbeat(spark))
@@ -112,10 +112,22 @@ def maintain(
     if trigger is not None:
         writer = writer.trigger(**trigger)
     try:
-        return writer.start()
+        query = writer.start()
     except Py4JJavaError as problem:
         reason, *_ = str(problem.java_exception.toString()).splitlines()
         raise StateError(f"Spark cannot start a query with the checkpoint {checkpoint}: {reason}") from problem
+    if not is_connect(spark):
+        _take_over(query, batches)
+    return query
+
+
+def _take_over(query: Any, batches: Batches) -> None:
+    """Open the checkpoint for a query that Spark has started; one that it refuses takes nothing from any other."""
+    try:
+        batches.open()
+    except BaseException:
+        query.stop()
+        raise
 
 
 def _refuse_nowhere(checkpoint: Any, output: Any, trigger: Any) -> None:

@@ -87,15 +87,22 @@ class Manifest:
     recipe: Recipe
     parts: tuple[Part, ...]  # by shard
     rejected: dict[str, int] = field(default_factory=dict)  # rows set aside since the beginning, by relation
-    set_aside: tuple[str, ...] = ()  # the files that this batch wrote them to
+    set_aside: tuple[str, ...] = ()  # the files that shards wrote those of this batch to
     metrics: dict[str, Any] = field(default_factory=dict)  # of this batch, for people
     clock: int | None = None  # the time it is once the batch is done; None: the program knows none
     query: str | None = None  # the id of the streaming query that brought the batch, as Spark's own files have it
+    epoch: int = 0  # of the run that committed it
 
     @property
     def files(self) -> frozenset[str]:
         """Every file that it rests on."""
         return frozenset(name for part in self.parts for name in part.files)
+
+    @property
+    def told(self) -> frozenset[str]:
+        """The files that bring this batch to the outside: the changes of views, and the rows set aside."""
+        feed = self.metrics.get("feed", {})
+        return frozenset((*(name for files in feed.values() for name in files), *self.set_aside))
 
     def to_bytes(self) -> bytes:
         text = json.dumps(
@@ -109,6 +116,7 @@ class Manifest:
                 "metrics": self.metrics,
                 "clock": self.clock,
                 "query": self.query,
+                "epoch": self.epoch,
             },
             indent=1,
         ).encode()
@@ -138,6 +146,7 @@ class Manifest:
                 given["metrics"],
                 given["clock"],
                 given.get("query"),
+                given.get("epoch", 0),
             )
         except (LookupError, TypeError, ValueError) as problem:
             raise StateError(f"{where} is damaged ({problem!r}); {_RESTORE}") from problem

@@ -195,9 +195,9 @@ def _stored(member: Member) -> int:
 
 def _keep(assignment: Assignment, member: Member, entry: log.Entry, changed: int, seconds: float) -> Part:
     """Put what a transaction did on disk: its log, or the whole shard if that is due."""
-    attempt = f"{assignment.batch}-{assignment.attempt}-{secrets.token_hex(4)}"
-    blocks = list(log.write(entry, log.seal(member.shard, exact=_is_exact(member))))
+    attempt = f"{assignment.files_of}-{secrets.token_hex(4)}"
     name = f"shard-{member.number}/log-{attempt}"
+    blocks = list(log.write(entry, log.seal(member.shard, exact=_is_exact(member)), name))
     written = Saved(name, assignment.batch, sum(map(len, blocks)), changed, seconds)
     part = assignment.parts[member.number].with_log(written)
     if not is_due(part, member.shard.nbytes):
@@ -205,13 +205,18 @@ def _keep(assignment: Assignment, member: Member, entry: log.Entry, changed: int
         return part
     begun = time.perf_counter()
     name = f"shard-{member.number}/snapshot-{attempt}"
-    length = assignment.folder.write(name, pack(member.shard, {}))
+    length = assignment.folder.write(name, pack(member.shard, {"name": name}))
     return Part(Saved(name, assignment.batch, length, _stored(member), time.perf_counter() - begun))
 
 
 def _open(folder: Folder, snapshot: Saved, member: Member) -> None:
     with folder.local(snapshot.name) as path:
         saved = Snapshot.map(path)
+    if saved.about.get("name", snapshot.name) != snapshot.name:  # those of earlier versions do not say
+        raise StateError(
+            f"{folder.path}/{snapshot.name} is damaged (it is {saved.about['name']}); restore the checkpoint from a "
+            "copy, or start with a new one"
+        )
     for value in saved.symbols:
         member.shard.symbols.number(value)
     try:
@@ -221,7 +226,7 @@ def _open(folder: Folder, snapshot: Saved, member: Member) -> None:
 
 
 def _replay(folder: Folder, name: str, member: Member) -> None:
-    entry, sealed = log.read(folder.read(name), f"{folder.path}/{name}")
+    entry, sealed = log.read(folder.read(name), name, folder.path)
     member.shard.guard = NO_GUARD  # it passed it when it was committed
     run = member.transaction(entry.inserts, entry.deletes, now=entry.now, first=entry.first)
     rounds = iter(entry.rounds)

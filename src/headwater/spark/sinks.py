@@ -11,22 +11,21 @@ right.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, assert_never
 
-from pyspark.sql import types as st
-
 from headwater.core.errors import StateError
 from headwater.spark.checkpoint import Checkpoint
+from headwater.spark.claims import claim, refuse_foreign
 from headwater.spark.contract import Contract, View
 from headwater.spark.current import CurrentTables
 from headwater.spark.destinations import Console, Destination, Folders, Memory, Tables, Told, Topic, destination
-from headwater.spark.feed import FOLDER, feed_schema
+from headwater.spark.feed import feed_schema, keep_rejected
 from headwater.spark.filesystem import folder
 from headwater.spark.manifest import Manifest
 from headwater.spark.state_view import view_of
-from headwater.spark.types import spark_type
+from headwater.spark.types import spark_schema
 
 Callback = Callable[[dict[str, Any], int], None]
 
@@ -48,19 +47,33 @@ class Sink:
         self._destination = there
         self._current = CurrentTables(there, self.current) if isinstance(there, Folders | Tables) else None
 
+    def refuse_foreign(self, checkpoint: Checkpoint, contract: Contract) -> None:
+        """Raise StateError if the output is another query's."""
+        refuse_foreign(self._destination, [view.name for view in contract.views], checkpoint)
+
+    def claim(self, checkpoint: Checkpoint, contract: Contract) -> None:
+        """Take the output for the query of this checkpoint; StateError if it is another's."""
+        claim(self._destination, [view.name for view in contract.views], checkpoint)
+
     def is_pending(self, checkpoint: Checkpoint, manifest: Manifest) -> bool:
         """Whether a committed batch has not been told to the end: all its files are there, because none goes before."""
-        named = {name for files in manifest.metrics["feed"].values() for name in files}
-        return self._told != manifest.batch and bool(named) and named <= set(checkpoint.folder.names(FOLDER))
+        if self._told == manifest.batch or not manifest.told:
+            return False
+        return not checkpoint.folder.missing(sorted(manifest.told))
 
     def give(
         self, spark: Any, checkpoint: Checkpoint, contract: Contract, manifest: Manifest,
-        feed: Mapping[str, list[str]], foreach_changes: Callback | None,
+        foreach_changes: Callback | None,
     ) -> None:  # fmt: skip
-        """Bring a committed batch to where it is to go; then remove the files it came in."""
+        """Bring a committed batch to where it is to go; then remove the files it came in.
+
+        Nothing is written, and nothing removed, once another run has opened the checkpoint: that one brings the batch
+        to where it is to go.
+        """
         if self._as_files is None:  # what this process can reach counts, not a client of Spark Connect
             self._as_files = self.format == "parquet" and (self.output is None or _is_reachable(self.output))
-        changed = {view.name: feed.get(view.name, []) for view in contract.views}
+        changed = {view.name: list(manifest.metrics["feed"].get(view.name, ())) for view in contract.views}
+        keep_rejected(checkpoint.folder, manifest)
         asked = foreach_changes is not None or not self._as_files
         frames = (
             {view.name: _changes(spark, checkpoint, view, changed[view.name]) for view in contract.views}
@@ -68,6 +81,7 @@ class Sink:
             else {}
         )
         for view, files in changed.items():
+            checkpoint.hold()
             if self._as_files:
                 self._pass_on(checkpoint, view, files, manifest.batch)
             elif files:
@@ -78,11 +92,8 @@ class Sink:
                 self._destination.put(view_of(spark, checkpoint, view), view)
         if foreach_changes is not None:
             foreach_changes(frames, manifest.batch)
-        for files in changed.values():
-            for name in files:
-                checkpoint.folder.remove(name)
-        for name in checkpoint.folder.names(FOLDER) if self._told is None else ():
-            checkpoint.folder.remove(name)  # of attempts that were given up
+        checkpoint.hold()
+        checkpoint.forget_feed()
         self._told = manifest.batch
 
     def _pass_on(self, checkpoint: Checkpoint, view: str, files: list[str], batch: int) -> None:
@@ -121,7 +132,7 @@ def _is_reachable(output: str) -> bool:
 
 
 def _changes(spark: Any, checkpoint: Checkpoint, view: View, files: list[str]) -> Any:
-    schema = st.StructType([st.StructField(one.name, spark_type(one.type)) for one in feed_schema(view)])
+    schema = spark_schema(feed_schema(view))
     if not files:
         return spark.createDataFrame([], schema)
     return spark.read.schema(schema).parquet(*(f"{checkpoint.folder.uri}/{name}" for name in files))

@@ -96,6 +96,11 @@ def spark_type(kind: pa.DataType) -> Any:
     return _SPARK[kind]
 
 
+def spark_schema(schema: pa.Schema) -> Any:
+    """The Spark schema of rows that are written so."""
+    return st.StructType([st.StructField(field.name, spark_type(field.type)) for field in schema])
+
+
 _SPARK = {
     pa.int64(): st.LongType(),
     pa.float64(): st.DoubleType(),

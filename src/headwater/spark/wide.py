@@ -11,10 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import functions as sf
-from pyspark.sql import types as st
 
 from headwater.spark.contract import View
-from headwater.spark.types import spark_type, written
+from headwater.spark.types import spark_schema, written
 
 _VIEW = "_view"
 _ROWS = 1 << 16
@@ -43,7 +42,7 @@ class Wide:
 
     @property
     def schema(self) -> Any:
-        return st.StructType([st.StructField(field.name, spark_type(field.type)) for field in self.arrow])
+        return spark_schema(self.arrow)
 
     def pack(self, number: int, rows: pa.Table) -> Iterator[pa.RecordBatch]:
         """Rows of the view with this number."""

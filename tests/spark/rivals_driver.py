@@ -1,0 +1,62 @@
+"""A driver of `test_rivals`: maintains a closure over the files that are there, again and again where it is stopped.
+
+    python rivals_driver.py FOLDER NAME STARTS STEP
+
+It is started at most STARTS times, and is killed at its STEPth step that touches a file (0: never). What stopped it is
+printed, a line each, and in the end what the view holds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import headwater as hw
+from headwater import spark as hws
+from headwater.spark import filesystem
+from headwater.spark.session import local_session
+
+TEXT = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
+
+
+def deadly(do: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapped(*given: Any) -> Any:
+        steps[0] -= 1
+        if not steps[0]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return do(*given)
+
+    return wrapped
+
+
+folder, name, starts, steps = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), [int(sys.argv[4])]
+for one in ("_write", "_move_unless_there", "_remove_file"):
+    setattr(filesystem, one, deadly(getattr(filesystem, one)))
+spark = local_session(f"rival {name}", {"spark.master": "local[2,4]", "spark.ui.enabled": "false"})
+spark.sparkContext.setLogLevel("OFF")
+stream = (
+    spark.readStream.schema("x long, y long, _change_type string")
+    .option("maxFilesPerTrigger", 1)
+    .json(str(folder / "in"))
+)
+for _ in range(starts):
+    try:
+        hws.maintain(
+            hw.compile(TEXT),
+            {"link": stream},
+            checkpoint=f"{folder}/state",
+            output=f"{folder}/out",
+            shards=2,
+            trigger={"availableNow": True},
+        ).awaitTermination()
+        print("done", flush=True)
+        break
+    except Exception as problem:
+        print(json.dumps(str(problem)), flush=True)
+print(json.dumps(sorted([row["x"], row[1]] for row in hws.view(f"{folder}/state", "reach").collect())))
+spark.stop()
