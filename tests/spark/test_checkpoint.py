@@ -404,6 +404,17 @@ def test_files_wherever_they_are(tmp_path: Path) -> None:
         assert where.names() == []
         with pytest.raises(StateError, match=r"cannot read .*two: "):
             where.read("two")
+        assert where.missing(["a/b/one", "two"]) == ["two"]
+        assert where.folders() == ["a"]
+        where.write("new/one", [b"new"])
+        for target in ("b", "a"):
+            where.write("new/one", [b"new"])
+            where.replace_folder("new", target)
+        assert (where.folders(), where.read("a/one"), where.names("a/b")) == (["a", "b"], b"new", [])
+        where.remove_folder("b")
+        where.remove_folder("b")
+        assert where.folders() == ["a"]
+        where.remove("a/one")
         with pytest.raises(ValueError, match="stop"):
             where.write("a/half", cut_off())
         assert where.names("a") == []

@@ -46,6 +46,37 @@ def forget() -> None:
         os.kill(worker, signal.SIGKILL)
 
 
+def test_a_relay_to_hadoop_follows_no_links(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    (tmp_path / "served").mkdir()
+    (tmp_path / "served" / "link").symlink_to(tmp_path / "secret")
+    (tmp_path / "served" / "folder").symlink_to(tmp_path)
+    where = pickle.loads(pickle.dumps(folder(f"{FAR}{tmp_path}/served")))
+    assert isinstance(where, RelayedFolder)
+    for name in ("link", "folder/secret", "folder/new"):
+        with pytest.raises(StateError, match="over a symbolic link, which a relay does not follow"):
+            where.read(name)
+        with pytest.raises(StateError, match="over a symbolic link, which a relay does not follow"):
+            where.write(name, [b"1"])
+    assert {one.name for one in tmp_path.iterdir()} == {"secret", "served"}
+    assert (tmp_path / "secret").read_text() == "secret"
+
+
+def test_folders_through_hadoop(spark: Any, tmp_path: Path) -> None:
+    where = folder(f"{FAR}{tmp_path}/home")
+    assert where.moves_folders
+    assert where.folders() == []
+    where.write("new/file", [b"1"])
+    where.replace_folder("new", "table")
+    where.write("newer/file", [b"2"])
+    where.replace_folder("newer", "table")
+    assert (where.folders(), where.read("table/file")) == (["table"], b"2")
+    where.remove_folder("table")
+    where.remove_folder("table")
+    assert where.folders() == []
+    assert where.missing(["table/file"]) == ["table/file"]
+
+
 @pytest.mark.parametrize("scheme", ["far", "viewfs"])
 @pytest.mark.parametrize("relayed", [False, True])
 def test_files_through_hadoop(spark: Any, tmp_path: Path, scheme: str, relayed: bool) -> None:
@@ -56,6 +87,7 @@ def test_files_through_hadoop(spark: Any, tmp_path: Path, scheme: str, relayed: 
         where = pickle.loads(pickle.dumps(where))
         assert isinstance(where, RelayedFolder)
     assert where.names() == where.names("a/b") == []
+    assert where.missing(["a/b/one"]) == ["a/b/one"]
     assert where.write("a/b/one", [b"12", memoryview(b"345")]) == 5
     assert where.write("a/b/one", [b"6"]) == 1
     assert where.read("a/b/one") == b"6"

@@ -10,6 +10,7 @@ import secrets
 import socket
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -20,8 +21,9 @@ import pytest
 
 import headwater as hw
 from headwater.exchange.scheme import choose
-from headwater.spark import neighbours, shelf
+from headwater.spark import lines, neighbours, shelf
 from headwater.spark.checkpoint import Assignment, Checkpoint
+from headwater.spark.lines import message_of, read_message
 from headwater.spark.manifest import Report
 from headwater.spark.recipe import Recipe
 from headwater.spark.worker import TURN, alone
@@ -54,6 +56,22 @@ class Links:
         done = alone(shelf.SHELF.transaction(self.assignment, self.shard, {"link": table}, {}))
         return json.dumps([done.report.to_text(), os.getpid()]).encode()
 
+    kind: ClassVar[str] = "links"
+
+    def to_message(self) -> bytes:
+        about = {"assignment": self.assignment.to_json(self.shard), "rows": self.rows, "held": self.held}
+        return message_of(about)
+
+    def understands(self, kind: str) -> bool:
+        return kind in ("links", "rows")
+
+    def like(self, kind: str, message: bytes) -> Links | Rows:
+        about, _ = read_message(message)
+        assignment = self.assignment.like(self.shard, about["assignment"])
+        if kind == "rows":
+            return Rows(assignment, self.shard)
+        return Links(assignment, self.shard, tuple(map(tuple, about["rows"])), about["held"])
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -67,6 +85,18 @@ class Rows:
         with shelf.SHELF.reading(self.assignment, self.shard) as member:
             found = member.rows("reach").to_pylist()
         return json.dumps([sorted(tuple(one.values()) for one in found), os.getpid()]).encode()
+
+    kind: ClassVar[str] = "rows"
+
+    def to_message(self) -> bytes:
+        return message_of({"assignment": self.assignment.to_json(self.shard)})
+
+    def understands(self, kind: str) -> bool:
+        return kind == "rows"
+
+    def like(self, kind: str, message: bytes) -> Rows:
+        about, _ = read_message(message)
+        return Rows(self.assignment.like(self.shard, about["assignment"]), self.shard)
 
 
 @dataclass(frozen=True)
@@ -263,7 +293,7 @@ def test_other_users_are_not_answered_and_not_trusted(tmp_path: Path, workers: l
     first, second, _ = workers
     query = Query(tmp_path)
     query.by(first)
-    name = neighbours._name(query.errand().assignment, 0)
+    name = neighbours._name(query.errand())
     asking = PROCESSES.Process(target=_ask_as_nobody, args=(name,))
     asking.start()
     asking.join()
@@ -276,6 +306,79 @@ def test_other_users_are_not_answered_and_not_trusted(tmp_path: Path, workers: l
     assert query.by(second) == second.number
     assert theirs.recv() == b"", "nothing was told to it"
     thief.join()
+
+
+def test_who_does_not_know_the_secret_is_not_answered(tmp_path: Path, workers: list[Worker]) -> None:
+    """Whatever it sends, and though it is a process of the same user: no byte of it is parsed."""
+    first, second, _ = workers
+    query = Query(tmp_path)
+    query.by(first)
+    name, spoilt = neighbours._name(query.errand()), tmp_path / "spoilt"
+    for words in (
+        b"",
+        b"\0" * 64,
+        b"x" * 10_000,
+        pickle.dumps(_Spoiler(str(spoilt))),
+        json.dumps({"files": []}).encode(),
+    ):
+        with socket.socket(socket.AF_UNIX) as line:
+            line.connect(name)
+            line.settimeout(WAIT)
+            line.sendall(words)
+            line.shutdown(socket.SHUT_WR)
+            with suppress(ConnectionError):
+                while line.recv(1 << 16):
+                    pass
+    with pytest.raises(lines.Refused):
+        lines.call(name, b"another", WAIT)
+    assert not spoilt.exists()
+    assert query.by(second) == first.number, "it still does what its neighbours ask"
+
+
+def test_who_listens_under_the_name_and_does_not_know_the_secret_learns_nothing(
+    tmp_path: Path, workers: list[Worker]
+) -> None:
+    _, second, _ = workers
+    query = Query(tmp_path)
+    query.commit(second.do(Alone(query.errand())))
+    with lines.listener(neighbours._name(query.errand())) as thief:
+        workers[0].begin(query.errand())
+        line, _ = thief.accept()
+        with line:
+            line.settimeout(WAIT)
+            line.sendall(b"\0" * 64)
+            heard = b""
+            while part := line.recv(1 << 16):
+                heard += part
+        assert len(heard) == 64, "a number, and what it is sealed with"
+        assert query.commit(workers[0].end()) == workers[0].number
+
+
+def test_messages_that_were_changed_or_repeated_are_refused() -> None:
+    ours, theirs = multiprocessing.Pipe()
+    one = lines.Line(ours, b"key", b"a", b"b")
+    for wrong in (b"", b"short", b"\0" * 40):
+        theirs.send_bytes(wrong)
+        with pytest.raises(lines.Refused):
+            one.receive(WAIT)
+    other = lines.Line(theirs, b"key", b"b", b"a")
+    one.send(b"to you")
+    assert other.receive(WAIT) == b"to you"
+    other.send(b"to me")
+    assert one.receive(WAIT) == b"to me"
+    theirs.send_bytes(lines.Line(theirs, b"key", b"b", b"a")._code(b"b", 0, b"to me") + b"to me")
+    with pytest.raises(lines.Refused):
+        one.receive(WAIT)
+
+
+@dataclass(frozen=True)
+class _Spoiler:
+    """What spoils something when it is unpickled."""
+
+    path: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (self.path,)
 
 
 def _ask_as_nobody(name: str) -> None:

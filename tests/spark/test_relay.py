@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -60,6 +60,32 @@ def test_nothing_outside_the_folders_is_served(relay: Relay, served: RelayedFold
     with pytest.raises(StateError, match="does not serve that folder"):
         RelayedFolder(str(tmp_path), relay.address, relay.token).read("secret")
     assert (tmp_path / "secret").read_text() == "secret"
+
+
+def test_links_out_of_the_folder_are_not_followed(served: RelayedFolder, tmp_path: Path) -> None:
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "one").write_text("secret")
+    served.write("shard-0/log", [b"log"])
+    here = tmp_path / "served"
+    (here / "file").symlink_to(tmp_path / "secrets" / "one")
+    (here / "new").symlink_to(tmp_path / "secrets" / "two")
+    (here / "folder").symlink_to(tmp_path / "secrets")
+    (here / "over").symlink_to(here / "folder")
+    (here / "inside").symlink_to(here / "shard-0")
+    ways: tuple[Callable[[str], object], ...] = (
+        served.read,
+        served.remove,
+        lambda name: served.write(name, [b"1"]),
+        lambda name: served.create(name, b"1"),
+    )
+    for name in ("file", "new", "folder/one", "folder/two", "over/one"):
+        for do in ways:
+            with pytest.raises(StateError, match="over a symbolic link, which a relay does not follow"):
+                do(name)
+    with pytest.raises(StateError, match="over a symbolic link"):
+        served.names("folder")
+    assert {one.name: one.read_text() for one in (tmp_path / "secrets").iterdir()} == {"one": "secret"}
+    assert served.read("inside/log") == b"log"
 
 
 def test_a_file_whose_end_does_not_come_is_not_kept(relay: Relay, served: RelayedFolder) -> None:

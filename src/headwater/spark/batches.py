@@ -7,6 +7,7 @@ dies before the commit has done nothing; one that dies after it finds those file
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 import time
@@ -29,12 +30,13 @@ from headwater.spark.failures import TRIES, failure, raised, stopped
 from headwater.spark.feed import late_rows, rows_with_keys, write_changes, write_rejected
 from headwater.spark.gangs import ganged, is_broken_barrier
 from headwater.spark.jobs import described, title
+from headwater.spark.lines import message_of, read_message
 from headwater.spark.manifest import Manifest, Report
 from headwater.spark.means import Means
 from headwater.spark.recipe import Recipe
 from headwater.spark.routes import gathered
 from headwater.spark.sinks import Sink
-from headwater.spark.state_view import remember
+from headwater.spark.state_view import Reading, reading_kind, remember
 from headwater.spark.worker import Run, alone, prepare
 
 _REPORT = pa.schema([pa.field("report", pa.string()), pa.field("about", pa.string())])
@@ -210,6 +212,25 @@ class Batch:
         except HeadwaterError as problem:
             told = _failed(problem)
         return json.dumps(told).encode()
+
+    @property
+    def kind(self) -> str:
+        views = [(view.name, view.schema.serialize().to_pybytes()) for view in self.contract.views]
+        return f"batch {self.contract.mark} {hashlib.sha256(repr(views).encode()).hexdigest()}"
+
+    def to_message(self) -> bytes:
+        about = {"assignment": self.assignment.to_json(self.shard), "wall": self.wall}
+        return message_of(about, self.bundles)
+
+    def understands(self, kind: str) -> bool:
+        return kind in (self.kind, reading_kind(self.contract.mark))
+
+    def like(self, kind: str, message: bytes) -> Batch | Reading:
+        if kind != self.kind:
+            return Reading.told(self.contract.functions, self.assignment, self.shard, message)
+        about, bundles = read_message(message)
+        assignment = self.assignment.like(self.shard, about["assignment"])
+        return Batch(self.contract, assignment, about["wall"], self.shard, bundles)
 
 
 def _beginning(

@@ -31,7 +31,7 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from headwater.core.errors import StateError
@@ -48,6 +48,7 @@ _OF_BATCH = re.compile(r"(?:.*/)?\.?(?:manifest-|snapshot-|log-|feed/)(\d+)(?:-e
 _FEED = "feed"
 _KEPT = 2  # manifests: who reads the last one may take as long as a batch takes
 _SWEEP_EVERY = 64  # batches; in between only what is known to be old is removed
+_SECRET = secrets.token_bytes(32)  # of this process: a driver's tasks know it, and nobody else
 _METADATA = "metadata"  # Spark's own: {"id": ...}, written when a query starts with a new checkpoint
 _RESTORE = "restore the whole checkpoint folder from one copy, or start with a new checkpoint and a new output"
 
@@ -63,6 +64,7 @@ class Assignment:
     batch: int  # the batch to run
     guard: Guard = DEFAULT_GUARD
     epoch: int = 0  # of the run that commits it; 0: it is only read
+    secret: bytes = field(default=_SECRET, repr=False)  # of the driver and its tasks
     attempt: str = field(default_factory=lambda: secrets.token_hex(4), compare=False)
 
     @property
@@ -72,7 +74,26 @@ class Assignment:
     def __reduce__(self) -> tuple[Any, ...]:
         """Every task that unpickles it is an attempt of its own: what it writes collides with nobody's files."""
         return type(self), (
-            self.folder, self.scheme, self.parts, self.committed, self.batch, self.guard, self.epoch
+            self.folder, self.scheme, self.parts, self.committed, self.batch, self.guard, self.epoch, self.secret
+        )  # fmt: skip
+
+    def to_json(self, shard: int) -> dict[str, Any]:
+        """What is not the same in every batch, of one shard."""
+        return {
+            "part": asdict(self.parts[shard]),
+            "committed": self.committed,
+            "batch": self.batch,
+            "guard": asdict(self.guard),
+            "epoch": self.epoch,
+        }
+
+    def like(self, shard: int, told: Mapping[str, Any]) -> Assignment:
+        """An attempt at another batch of the shard, as `to_json` told it; everything else is as it is here."""
+        parts = list(self.parts)
+        parts[shard] = Part.from_json(told["part"])
+        return Assignment(
+            self.folder, self.scheme, tuple(parts), told["committed"], told["batch"], Guard(**told["guard"]),
+            told["epoch"], self.secret,
         )  # fmt: skip
 
     @property

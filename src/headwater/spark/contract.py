@@ -6,11 +6,14 @@ it is pickled to the workers. Inputs that do not fit are refused here, before an
 
 from __future__ import annotations
 
+import dataclasses
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from pyspark import cloudpickle
 
 from headwater.core.errors import DataError, UnknownRelation
 from headwater.core.functions import USER_FUNCTIONS, Function
@@ -59,11 +62,20 @@ class Contract:
     inputs: tuple[Input, ...]
     views: tuple[View, ...]
     functions: tuple[tuple[str, Function], ...]  # the user's own, which workers have to be told
+    mark: str = dataclasses.field(init=False, compare=False)  # of the functions, as the driver has them
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mark", mark_of(self.functions))
 
     @property
     def known(self) -> dict[str, tuple[Type | None, ...]]:
         """The types of the base relations, as the engine asks for them."""
         return known_types(self.program, self.inputs)
+
+
+def mark_of(functions: tuple[tuple[str, Function], ...]) -> str:
+    """What tells functions from others that a driver has registered under the same names."""
+    return hashlib.sha256(cloudpickle.dumps(functions)).hexdigest() if functions else ""
 
 
 def view_called(name: str, views: Iterable[View]) -> View:

@@ -80,6 +80,10 @@ class Folder(ABC):
             there[below] = frozenset(self.names(below))
         return [name for name in names if name not in there[name.rpartition("/")[0]]]
 
+    def leads_out(self, name: str) -> bool:
+        """Whether a name leads out of this folder, over a symbolic link; object stores have none."""
+        return False
+
     @property
     def moves_folders(self) -> bool:
         """Whether a folder can be put in the place of another; object stores have no such step."""
@@ -116,6 +120,10 @@ class Folder(ABC):
 
 class LocalFolder(Folder):
     """A folder of the operating system."""
+
+    def leads_out(self, name: str) -> bool:
+        root = Path(self.path).resolve()
+        return not self._at(name).resolve().is_relative_to(root)
 
     @property
     def moves_folders(self) -> bool:

@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 
 from headwater.core.errors import StateError
 from headwater.exchange.doorkeeper import Seal
-from headwater.spark.filesystem import Blocks, Folder
+from headwater.spark.filesystem import Blocks, Folder, LocalFolder
 from headwater.spark.relay import Relay, RelayedFolder
 from headwater.spark.scratch import scratch
 from headwater.spark.secrecy import seal_for
@@ -165,6 +165,19 @@ class HadoopFolder(Folder):
     def remove(self, name: str) -> None:
         with self._explained("remove", name), suppress(FileNotFoundError), _told():
             self._files.delete(self._at(name), False)
+
+    def leads_out(self, name: str) -> bool:
+        """Where the files are those of this machine, as for any folder of it; elsewhere every link below counts."""
+        with self._explained("read", name), suppress(FileNotFoundError), _told():
+            root = self._files.resolvePath(self._at(""))  # behind the mounts of a view of several file systems
+            if str(root.toUri().getScheme()) == "file":
+                return LocalFolder(str(root.toUri().getPath())).leads_out(name)
+            files, parts = root.getFileSystem(self._files.getConf()), name.split("/") if name else []
+            for depth in range(1, len(parts) + 1):
+                below = self._java.org.apache.hadoop.fs.Path(root, "/".join(parts[:depth]))
+                if files.getFileLinkStatus(below).isSymlink():
+                    return True
+        return False
 
     @property
     def moves_folders(self) -> bool:

@@ -8,31 +8,29 @@ to the end of the errand, the worker does it itself, and what the other one may 
 manifest names. Batches of shards that exchange rows are not handed over: they would have to run side by side.
 
 A worker listens for each shard that it keeps on a socket which has a name but no file (Linux has these; elsewhere
-everybody works alone). It is gone with the process. Both ends make sure that the other is a process of the same user
-before a byte is read. A worker that is asked for a batch of a shard and cannot help gives the shard up: the one that
-asked will have it in a newer state.
+everybody works alone). It is gone with the process. Both ends make sure that the other is a process of the same user,
+and that it knows the query's secret, before a message is read (see `lines`). What is sent is JSON and Arrow, and
+nothing in it is executed: the program and the user's functions are those that Spark gave the worker, with a task of its
+own. A worker that is asked for a batch of a shard and cannot help gives the shard up: the one that asked will have it
+in a newer state.
 """
 
 from __future__ import annotations
 
-import hashlib
+import hmac
 import json
 import os
-import pickle
 import socket
-import struct
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing.connection import Connection, Listener
 from typing import ClassVar, Protocol
 
-from pyspark import cloudpickle
-
 import headwater
-from headwater.spark import shelf
+from headwater.spark import lines, shelf
 from headwater.spark.checkpoint import Assignment
+from headwater.spark.lines import Line
 from headwater.spark.worker import TURN
 
 _PATIENCE = 1.0  # seconds: opening a shard anew takes about as long as waiting for a busy neighbour
@@ -42,7 +40,7 @@ _YES, _NO = b"yes", b"no"
 class Errand(Protocol):
     """Something to do with one shard in the state that an assignment starts from, with all that is needed for it.
 
-    It can be pickled, and called with what tells whether it is still wanted.
+    It is called with what tells whether it is still wanted.
     """
 
     changes: ClassVar[bool]  # afterwards the shard is in another state
@@ -53,7 +51,24 @@ class Errand(Protocol):
     @property
     def shard(self) -> int: ...
 
+    @property
+    def kind(self) -> str:
+        """What must be the same for a worker that has done an errand to do another: what both do, and by what."""
+        ...
+
     def __call__(self, cancelled: Callable[[], bool]) -> bytes: ...
+
+    def to_message(self) -> bytes:
+        """What a worker is told that has done an errand for this shard before."""
+        ...
+
+    def understands(self, kind: str) -> bool:
+        """Whether a worker that has done this errand can do one of another kind."""
+        ...
+
+    def like(self, kind: str, message: bytes) -> Errand:
+        """The errand that a message tells, of a kind that is understood."""
+        ...
 
 
 def run(errand: Errand) -> bytes:
@@ -64,93 +79,80 @@ def run(errand: Errand) -> bytes:
             return told
     with TURN:
         told = errand(lambda: False)
-    _offer(errand.assignment, errand.shard)
+    _offer(errand)
     return told
 
 
 def _handed_over(errand: Errand) -> bytes | None:
     """What a neighbour tells of the errand; None: no neighbour could do it."""
     files = errand.assignment.parts[errand.shard].files
+    asked = {"files": files, "changes": errand.changes, "kind": errand.kind}
     try:
-        with _called(_name(errand.assignment, errand.shard)) as line:
-            if not _is_own(line):
+        with lines.call(_name(errand), errand.assignment.secret, 2 * _PATIENCE) as line:
+            line.send(json.dumps(asked).encode())
+            if line.receive(2 * _PATIENCE) != _YES:
                 return None
-            line.send_bytes(json.dumps({"files": files, "changes": errand.changes}).encode())
-            if not line.poll(2 * _PATIENCE) or line.recv_bytes() != _YES:
-                return None
-            line.send_bytes(cloudpickle.dumps(errand))
-            return line.recv_bytes()
+            line.send(errand.to_message())
+            return line.receive()
     except (OSError, EOFError):
         return None  # nobody listens, or nobody does any more
 
 
-def _called(name: str) -> Connection:
-    caller = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        caller.settimeout(_PATIENCE)
-        caller.connect(name)
-        caller.setblocking(True)
-        return Connection(caller.detach())
-    finally:
-        caller.close()
+_known: dict[str, Errand] = {}  # by the name that this worker listens under: the last errand that it got from Spark
 
 
-_listening: set[str] = set()
-
-
-def _offer(assignment: Assignment, shard: int) -> None:
+def _offer(errand: Errand) -> None:
     """Do what comes for a shard from now on, as long as this worker keeps it."""
-    name = _name(assignment, shard)
-    if sys.platform != "linux" or name in _listening or not shelf.SHELF.keeps(assignment, shard):
+    name = _name(errand)
+    if sys.platform != "linux" or not shelf.SHELF.keeps(errand.assignment, errand.shard):
+        return
+    if name in _known:
+        if errand.changes or not _known[name].changes:  # who has done a batch can read, too
+            _known[name] = errand
         return
     try:
-        listener = Listener(name, "AF_UNIX", backlog=8)
+        listening = lines.listener(name)
     except OSError:
         return  # somebody else has an older state of it, and gives it up when next asked
-    _listening.add(name)
-    threading.Thread(target=_listen, args=(listener, name, assignment, shard), daemon=True).start()
+    _known[name] = errand
+    threading.Thread(target=_listen, args=(listening, name), daemon=True).start()
 
 
-def _listen(listener: Listener, name: str, assignment: Assignment, shard: int) -> None:
-    with listener:
-        kept = True
+def _listen(listening: socket.socket, name: str) -> None:
+    with listening:
+        kept, secret = True, _known[name].assignment.secret
         while kept:
-            with suppress(OSError, EOFError), listener.accept() as line:
-                kept = not _is_own(line) or _answer(line, assignment, shard)
-    _listening.discard(name)
+            with suppress(OSError, EOFError), lines.accepted(listening, secret, _PATIENCE) as line:
+                kept = _answer(line, _known[name])
+    del _known[name]
 
 
-def _answer(line: Connection, assignment: Assignment, shard: int) -> bool:
+def _answer(line: Line, known: Errand) -> bool:
     """Do an errand for a neighbour, if that is possible; whether this worker goes on keeping the shard."""
-    asked = json.loads(line.recv_bytes())
-    if not shelf.SHELF.is_at(assignment, shard, tuple(asked["files"])) or not TURN.acquire(timeout=_PATIENCE):
+    asked = json.loads(line.receive(_PATIENCE))
+    assignment, shard = known.assignment, known.shard
+    can = known.understands(asked["kind"]) and shelf.SHELF.is_at(assignment, shard, tuple(asked["files"]))
+    if not can or not TURN.acquire(timeout=_PATIENCE):
         if asked["changes"]:
             shelf.SHELF.drop(assignment, shard)
-        line.send_bytes(_NO)
+        line.send(_NO)
         return shelf.SHELF.keeps(assignment, shard)
     try:
-        line.send_bytes(_YES)
-        errand = pickle.loads(line.recv_bytes())
+        line.send(_YES)
+        errand = known.like(asked["kind"], line.receive())
         # Nothing more comes on this line: if there is something to read, it is that the other end is gone.
-        told = errand(lambda: line.poll(0))
+        told = errand(line.has_more)
     except BaseException:  # whatever it is, the neighbour finds it, too, when it does the batch itself
         shelf.SHELF.drop(assignment, shard)
         return False
     finally:
         TURN.release()
-    line.send_bytes(told)
+    line.send(told)
     return shelf.SHELF.keeps(assignment, shard)
 
 
-def _is_own(line: Connection) -> bool:
-    """Whether the other end is a process of this user."""
-    with socket.socket(fileno=os.dup(line.fileno())) as known:
-        credentials = known.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-    _, user, _ = struct.unpack("3i", credentials)
-    return bool(user == os.getuid())
-
-
-def _name(assignment: Assignment, shard: int) -> str:
-    """Where the worker listens that keeps a shard; workers of another version do not know each other."""
-    about = (os.getuid(), sys.version, headwater.__file__, headwater.__version__, assignment.folder.path, shard)
-    return "\0headwater-" + hashlib.sha256(repr(about).encode()).hexdigest()
+def _name(errand: Errand) -> str:
+    """Where the worker listens that keeps a shard; workers of another version, or driver, do not know each other."""
+    where = errand.assignment.folder.path
+    about = (os.getuid(), sys.version, headwater.__file__, headwater.__version__, where, errand.shard)
+    return "\0headwater-" + hmac.digest(errand.assignment.secret, repr(about).encode(), "sha256").hex()

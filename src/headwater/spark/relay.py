@@ -1,9 +1,9 @@
 """Files that workers reach through the driver: Arrow Flight between them, with a token that only tasks are given, and
 encrypted where they are given a seal.
 
-A relay serves the folders that it was told to, and nothing outside them. A file goes through in parts; one whose end
-does not arrive is treated by the folder behind as any write that fails. What the folder says of a failure is what the
-worker says of it.
+A relay serves the folders that it was told to, and nothing outside them: neither by `..` nor over symbolic links. A
+file goes through in parts; one whose end does not arrive is treated by the folder behind as any write that fails. What
+the folder says of a failure is what the worker says of it.
 """
 
 from __future__ import annotations
@@ -73,6 +73,8 @@ class Relay(Server):
         parts = name.split("/") if isinstance(name, str) else [".."]
         if name and any(part in ("", ".", "..") or "\0" in part for part in parts):
             raise StateError(f"{name!r} is no name of a file in a folder")
+        if folder.leads_out(name):
+            raise StateError(f"{folder.path}/{name} is reached over a symbolic link, which a relay does not follow")
         return folder, name
 
 

@@ -14,7 +14,8 @@ from headwater.core.errors import StateError
 from headwater.core.functions import USER_FUNCTIONS, Function
 from headwater.spark import neighbours, shelf
 from headwater.spark.checkpoint import Assignment, Checkpoint
-from headwater.spark.contract import View, view_called
+from headwater.spark.contract import View, mark_of, view_called
+from headwater.spark.lines import message_of, read_message
 from headwater.spark.manifest import Manifest
 from headwater.spark.session import session_at_hand
 from headwater.spark.wide import Wide
@@ -78,6 +79,7 @@ class Reading:
 
     changes: ClassVar[bool] = False
     functions: tuple[tuple[str, Function], ...]
+    mark: str  # of the functions
     assignment: Assignment
     shard: int
     view: str
@@ -91,15 +93,42 @@ class Reading:
             stream.write_table(found)
         return out.getvalue().to_pybytes()
 
+    @property
+    def kind(self) -> str:
+        return reading_kind(self.mark)
+
+    def to_message(self) -> bytes:
+        return message_of({"assignment": self.assignment.to_json(self.shard), "view": self.view})
+
+    def understands(self, kind: str) -> bool:
+        return kind == self.kind
+
+    def like(self, kind: str, message: bytes) -> Reading:
+        return Reading.told(self.functions, self.assignment, self.shard, message)
+
+    @classmethod
+    def told(
+        cls, functions: tuple[tuple[str, Function], ...], assignment: Assignment, shard: int, message: bytes
+    ) -> Reading:
+        """The reading that a message tells, by a worker that has these functions and an assignment of the shard."""
+        about, _ = read_message(message)
+        return cls(functions, "", assignment.like(shard, about["assignment"]), shard, about["view"])
+
+
+def reading_kind(mark: str) -> str:
+    """What errands have in common that read views of a program with functions of this mark."""
+    return f"view {mark}"
+
 
 def _read(spark: Any, assignment: Assignment, chosen: View) -> Any:
     functions = tuple(USER_FUNCTIONS.items())
+    mark = mark_of(functions)
     wide = Wide((chosen,))
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         given = list(batches)  # all of it: Spark ends a worker that leaves some of its input unread
         shard = next(int(batch.column(0)[0].as_py()) for batch in given if batch.num_rows)
-        found = neighbours.run(Reading(functions, assignment, shard, chosen.name))
+        found = neighbours.run(Reading(functions, mark, assignment, shard, chosen.name))
         yield from Wide((chosen,)).pack(0, pa.ipc.open_stream(found).read_all())
 
     numbers = spark.range(0, assignment.shards).select(sf.col("id").cast("int").alias("id"))
