@@ -48,7 +48,8 @@ def contend(folder: Path, seed: int) -> int:
     """How often a driver was stopped by the other one."""
     dice = random.Random(seed)
     views = written(folder, dice, BATCHES)
-    both = {name: start(folder, name, 4, dice.choice([0, dice.randrange(20, 90)])) for name in "ab"}
+    steps = {"a": dice.randrange(20, 90), "b": dice.choice([0, dice.randrange(20, 90)])}
+    both = {name: start(folder, name, 4, step) for name, step in steps.items()}
     told = [line for name, driver in both.items() for line in finish(driver, folder, name)]
     last = finish(start(folder, "c", 1), folder, "c")
     stops = [line for line in told if line.startswith('"')]
