@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 
 import headwater as hw
 from headwater import spark as hws
 from headwater.spark import current, hadoop
+from headwater.spark.checkpoint import Checkpoint
+from headwater.spark.destinations import BatchFolders
 from headwater.spark.sinks import Sink
 from tests.spark.conftest import FAR
 from tests.spark.test_checkpoint import BATCHES, Query
@@ -114,6 +117,37 @@ def test_the_note_of_another_checkpoint_or_of_its_future_is_not_believed(
     shutil.rmtree(output / "reach" / "current")
     (tmp_path / "current").rename(output / "reach" / "current")
     assert query.run([link(2, 3)], output) == table(spark, output)
+
+
+def test_a_run_that_was_overtaken_leaves_the_output_to_the_other(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query, output = Kept(spark, tmp_path, monkeypatch), tmp_path / "out"
+    state = query.checkpoint / "headwater"
+    query.run(CHAIN, output, current="always")
+    first, held = written(output), table(spark, output)
+
+    def overtake(*_: Any) -> None:
+        opened = Checkpoint(str(query.checkpoint))
+        assert opened.manifest is not None
+        opened.resume(opened.manifest.recipe)
+
+    put_beside = BatchFolders.put_beside
+    with monkeypatch.context() as here:  # another run opens the checkpoint while the new table is written
+        here.setattr(BatchFolders, "put_beside", lambda *given: (put_beside(*given), overtake()))
+        with pytest.raises(StreamingQueryException, match=r"error\[HW921\]: another run has opened"):
+            query.run([link(500, 501)], output, current="always")
+    assert (written(output), table(spark, output)) == (first, held)
+    assert {one.name for one in (output / "reach").iterdir()} == {"changes", "current", "_headwater"}
+    assert list((state / "feed").iterdir()), "the other run tells the batch"
+    with pytest.raises(StreamingQueryException, match=r"error\[HW921\]: another run has opened"):
+        query.run([link(502, 503)], output, current="always", foreach_changes=overtake)
+    assert list((state / "feed").iterdir())
+    assert query.run([link(504, 505)], output, current="always") == table(spark, output)
+    assert not list((state / "feed").iterdir())
+    assert {one.name for one in (output / "reach" / "changes").glob("*.parquet")} == {
+        f"batch-{batch:08d}-0.parquet" for batch in range(4)
+    }
 
 
 def test_what_counts_is_what_the_process_that_writes_can_reach(
