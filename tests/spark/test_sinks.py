@@ -135,12 +135,12 @@ def test_a_run_that_was_overtaken_leaves_the_output_to_the_other(
     put_beside = BatchFolders.put_beside
     with monkeypatch.context() as here:  # another run opens the checkpoint while the new table is written
         here.setattr(BatchFolders, "put_beside", lambda *given: (put_beside(*given), overtake()))
-        with pytest.raises(StreamingQueryException, match=r"error\[HW921\]: another run has opened"):
+        with pytest.raises(StreamingQueryException, match=r"error\[HW931\]: another run has opened"):
             query.run([link(500, 501)], output, current="always")
     assert (written(output), table(spark, output)) == (first, held)
     assert {one.name for one in (output / "reach").iterdir()} == {"changes", "current", "_headwater"}
     assert list((state / "feed").iterdir()), "the other run tells the batch"
-    with pytest.raises(StreamingQueryException, match=r"error\[HW921\]: another run has opened"):
+    with pytest.raises(StreamingQueryException, match=r"error\[HW931\]: another run has opened"):
         query.run([link(502, 503)], output, current="always", foreach_changes=overtake)
     assert list((state / "feed").iterdir())
     assert query.run([link(504, 505)], output, current="always") == table(spark, output)
