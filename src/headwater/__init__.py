@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from headwater.core.functions import register
     from headwater.database import Database
+    from headwater.engine.guard import Guard
     from headwater.pipeline import compile, compile_file, compile_sql  # noqa: A004
 
 __version__ = "0.1.0"
@@ -38,6 +39,7 @@ __all__ = [
     "Diagnostic",
     "EvaluationError",
     "FileError",
+    "Guard",
     "GuardError",
     "HeadwaterError",
     "ProgramError",
@@ -60,6 +62,7 @@ _HOMES = {
     "Diagnostic": "headwater.core.diagnostics",
     "EvaluationError": "headwater.core.errors",
     "FileError": "headwater.core.errors",
+    "Guard": "headwater.engine.guard",
     "GuardError": "headwater.core.errors",
     "HeadwaterError": "headwater.core.errors",
     "ProgramError": "headwater.core.errors",

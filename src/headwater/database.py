@@ -24,10 +24,20 @@ import pyarrow as pa
 
 from headwater import pipeline
 from headwater.core.diagnostics import Diagnostic
-from headwater.core.errors import BudgetSpent, CheckProblem, DataError, ProgramError, StateError, UnknownRelation
+from headwater.core.errors import (
+    BudgetSpent,
+    CheckProblem,
+    DataError,
+    GuardError,
+    ProgramError,
+    StateError,
+    UnknownRelation,
+)
 from headwater.core.interruption import held_back
+from headwater.core.memory import memory_for
 from headwater.core.types import Type
 from headwater.engine.answers import arrow_table, asked, seen_change
+from headwater.engine.budget import Budget
 from headwater.engine.columns import to_values
 from headwater.engine.copies import net, number_copies
 from headwater.engine.fitting import MOMENTS, fit, shown
@@ -192,7 +202,11 @@ class Database:
             number_copies(shard.stores, codes_in, codes_out)
             late = self._set_late_aside(codes_in, shard)
             follow = self._follow(shard, known)
-            changes = shard.apply(codes_in, codes_out, lambda: interruption.noted or cancelled(), follow=follow)
+            try:
+                changes = shard.apply(codes_in, codes_out, lambda: interruption.noted or cancelled(), follow=follow)
+            except GuardError:
+                self._shed_symbols()  # those that it made take memory that nobody needs
+                raise
             if self._absorbed is not None:
                 self._absorbed.keep(shard)
             for one in late:
@@ -388,7 +402,7 @@ class Database:
             "program": self.program.text,
             "disabled": list(self.program.disabled),
             "provenance": self.provenance,
-            "guard": [self._guard.rows, self._guard.rounds, self._guard.computed],
+            "guard": [self._guard.rows, self._guard.rounds, self._guard.computed, self._guard.memory],
             "known": {name: [kind and kind.value for kind in kinds] for name, kinds in self._known.items()},
             "columns": self._columns,
             "late": self._late,
@@ -464,7 +478,8 @@ class Database:
     def _new_shard(self, known: Known, symbols: Symbols | None = None) -> Shard:
         types = infer(self._model, known)
         plan = build(with_types(self._model, types), types)
-        return Shard(plan, self._symbols if symbols is None else symbols, self._keys, self._guard)
+        budget = Budget(self._guard.bytes_of(memory_for()))
+        return Shard(plan, self._symbols if symbols is None else symbols, self._keys, self._guard, budget=budget)
 
     def _table(self, name: str) -> Table:
         store = self._shard.stores.get(name)

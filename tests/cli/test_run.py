@@ -352,6 +352,20 @@ def test_the_guard() -> None:
     assert "last finished transaction" in result.stderr
 
 
+def test_the_bound_on_memory() -> None:
+    write("pairs.dl", "v(A, B, C) :- r(A), r(B), r(C).\n")
+    write("r.csv", "s\n" + "".join(f"{at}\n" for at in range(60)))
+    result = run("pairs.dl", "-i", "r=r.csv", "--memory", "2MB", "-q")
+    assert result.exit_code == 1
+    assert "error[HW906]: there is not enough memory: `v` with " in result.stderr
+    assert run("pairs.dl", "-i", "r=r.csv", "--memory", "1%", "-q").exit_code == 0
+    assert run("pairs.dl", "-i", "r=r.csv", "--memory", "0", "-q").exit_code == 0
+    for bad in ("lots", "120%", "-1"):
+        result = run("pairs.dl", "-i", "r=r.csv", "--memory", bad, "-q")
+        assert result.exit_code == 2
+        assert "--memory takes a" in result.stderr
+
+
 def test_an_interrupted_run_gives_the_last_finished_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
     write("more.jsonl", '{"_change_type": "insert", "src": "d", "dst": "e"}\n')
     apply = Database.apply

@@ -171,7 +171,7 @@ def test_a_long_recursion_is_no_endless_one(text: str, rows: dict[str, list[tupl
 
 
 def test_the_guard_is_on_by_default() -> None:
-    assert Guard(None, 30_000, 20_000_000) == DEFAULT_GUARD
+    assert Guard(None, 30_000, 20_000_000, 0.5) == DEFAULT_GUARD
     assert hw.Database(hw.compile("v(X) :- r(X)."))._guard == DEFAULT_GUARD
 
 

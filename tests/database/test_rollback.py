@@ -12,6 +12,7 @@ import pytest
 import headwater as hw
 from headwater.core.errors import DataError, EvaluationError, GuardError
 from headwater.core.functions import unregister
+from headwater.engine import budget
 
 TEXT = """
 relation edge(src: int, dst: int, cost: int).
@@ -137,6 +138,46 @@ def test_a_cancelled_transaction_leaves_the_database_like_its_twin(seed: int) ->
         except KeyboardInterrupt:
             pass
         assert state(db) == state(twin)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_memory_that_runs_out_anywhere_leaves_the_database_like_its_twin(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every place that asks the budget is refused once, in the middle of what it does."""
+    dice = random.Random(seed)
+    program = hw.compile(TEXT)
+    guard = hw.Guard(memory=1 << 40)
+    db, twin = hw.Database(program, guard=guard), hw.Database(program, guard=guard)
+    monkeypatch.setattr(budget, "_SMALL", 0)
+    asked, patience, held = 0, 1 << 30, budget.Budget.held.fget
+    assert held is not None
+
+    def scarce(self: budget.Budget) -> int:
+        nonlocal asked
+        asked += 1
+        return 1 << 50 if 0 <= asked - patience < 2 else held(self)  # asked again once room is given back
+
+    monkeypatch.setattr(budget.Budget, "held", property(scarce))
+    refused = 0
+    for _ in range(40):
+        step = edit(dice)
+        asked, patience = 0, dice.randrange(1, 60)
+        try:
+            db.apply(**step)
+        except GuardError as problem:
+            assert "HW906" in str(problem)
+            refused += 1
+        else:
+            patience = 1 << 30
+            twin.apply(**step)
+        patience = 1 << 30
+        assert state(db) == state(twin)
+    assert refused
+    last = edit(dice)
+    for one in (db, twin):
+        one.apply(**last)
+    assert state(db) == state(twin)
 
 
 def test_a_question_that_fails_changes_nothing() -> None:

@@ -67,7 +67,16 @@ GuardOption: TypeAlias = Annotated[
         "--guard",
         min=0,
         metavar="N",
-        help="Stop a recursion that makes more than N rows, or takes more than N rounds (0: never).",
+        help="Stop what derives more than N rows in a transaction, or takes more than N rounds (0: never).",
+        show_default=False,
+    ),
+]
+Memory: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory that all tables may take, such as 8GB or 50% (0: no bound; by default 50%).",
         show_default=False,
     ),
 ]
@@ -96,6 +105,7 @@ class Feed:
     header: bool
     strict: bool
     guard: int | None
+    memory: str | None
     quiet: bool
 
 
@@ -107,9 +117,10 @@ def _feed(
     no_header: NoHeader = False,
     strict: Strict = False,
     guard: GuardOption = None,
+    memory: Memory = None,
     quiet: Quiet = False,
 ) -> Feed:
-    return Feed(inputs, changes, queries, batch, not no_header, strict, guard, quiet)
+    return Feed(inputs, changes, queries, batch, not no_header, strict, guard, memory, quiet)
 
 
 def fed(command: Callable[..., None]) -> Callable[..., None]:

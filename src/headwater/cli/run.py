@@ -60,6 +60,7 @@ def run(
     no_header: options.NoHeader = False,
     strict: options.Strict = False,
     guard: options.GuardOption = None,
+    memory: options.Memory = None,
     quiet: options.Quiet = False,
     engine: Annotated[Engine, typer.Option("--engine", help="In this process, or on Spark.")] = Engine.EMBEDDED,
     streams: Annotated[
@@ -106,6 +107,9 @@ def run(
 
         headwater run paths.dl --engine spark --stream link=incoming --checkpoint state --output out
     """
+    from headwater.cli.bounds import guard_of
+
+    bounds = guard_of(guard, memory)
     if engine is Engine.SPARK:
         if changes or batch or strict or form or show:
             raise typer.BadParameter("--changes, --batch, --strict, --format and --show are for --engine embedded")
@@ -114,7 +118,7 @@ def run(
         from headwater.cli.spark_running import SparkRunning
 
         SparkRunning(
-            file, inputs, streams, queries, output=output, checkpoint=checkpoint, shards=shards, guard=guard,
+            file, inputs, streams, queries, output=output, checkpoint=checkpoint, shards=shards, guard=bounds,
             once=once, header=not no_header, most=rows, quiet=quiet, until=until,
         ).run()  # fmt: skip
         return
@@ -123,5 +127,5 @@ def run(
     from headwater.cli.running import Running
 
     Running(None if output is None else Path(output), form, show, rows, quiet=quiet).run(
-        file, inputs, changes, queries, batch, until, header=not no_header, strict=strict, guard=guard
+        file, inputs, changes, queries, batch, until, header=not no_header, strict=strict, guard=bounds
     )

@@ -15,6 +15,7 @@ from headwater.cli.run import Format, Show
 from headwater.cli.session import Session, Transaction
 from headwater.cli.tables import show_change, show_view, terminal
 from headwater.core.errors import HeadwaterError
+from headwater.engine.guard import Guard
 from headwater.files.rows import CHANGE_TYPE
 from headwater.files.write import (
     csv_bytes,
@@ -55,7 +56,7 @@ class Running:
         *,
         header: bool,
         strict: bool,
-        guard: int | None,
+        guard: Guard,
     ) -> None:
         status = 0
         with ProgressLine(quiet=self._quiet) as progress:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import typer
 
+from headwater.cli.bounds import guard_of
 from headwater.cli.options import Feed
 from headwater.cli.progress import ProgressLine
 from headwater.cli.report import INTERRUPTED, counted, show, show_error
@@ -17,7 +18,7 @@ from headwater.cli.shown import shown
 from headwater.cli.source import Data, load_program, parse_given, read_files
 from headwater.core.errors import HeadwaterError, ProgramError
 from headwater.database import Changes, Database
-from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.engine.guard import Guard
 from headwater.engine.moments import typed_moment
 from headwater.files.feed import is_cleared, net
 from headwater.files.rows import BadRow, FileRows
@@ -48,7 +49,7 @@ class Session:
         *,
         header: bool,
         strict: bool,
-        guard: int | None,
+        guard: Guard,
         quiet: bool,
         progress: ProgressLine,
         nodes: int = NODES,
@@ -64,7 +65,7 @@ class Session:
             show(self.program.warnings)
         sources = parse_given(self.program, "--input", inputs or ())
         feeds = parse_given(self.program, "--changes", changes or ())
-        self.database = Database(self.program, guard=_guard(guard), nodes=nodes)
+        self.database = Database(self.program, guard=guard, nodes=nodes)
         self.data = read_files(self.program, sources, feeds, header=header, progress=progress)
         self._tell(self.data)
         if strict and self.data.bad:
@@ -172,7 +173,7 @@ def fed_database(file: str, feed: Feed, nodes: int = NODES) -> Database:
                 feed.queries,
                 header=feed.header,
                 strict=feed.strict,
-                guard=feed.guard,
+                guard=guard_of(feed.guard, feed.memory),
                 quiet=feed.quiet,
                 progress=progress,
                 nodes=nodes,
@@ -196,12 +197,6 @@ def _title(rows: FileRows, first: int, last: int) -> str:
         return f"{rows.file}:{rows.lines[first]}: {word} {rows.relation}({', '.join(map(shown, row))})"
     part = "" if last - first == rows.size else f" ({first + 1:,} to {last:,} of {rows.size:,})"
     return f"{rows.file}: {counted(last - first, 'change')}{part}"
-
-
-def _guard(bound: int | None) -> Guard | int | None:
-    if bound is None:
-        return DEFAULT_GUARD
-    return bound or None
 
 
 def _joined(left: Any, right: Any) -> Any:

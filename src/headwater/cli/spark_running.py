@@ -20,7 +20,7 @@ from headwater.cli.tables import show_change, show_view, terminal
 from headwater.core.errors import HeadwaterError
 from headwater.core.types import Type
 from headwater.database import RelationChange
-from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.engine.guard import Guard
 from headwater.engine.moments import typed_moment
 from headwater.files.rows import CHANGE_TYPE, BadRow, FileRows
 from headwater.files.write import make_folder, write_table
@@ -45,7 +45,7 @@ class SparkRunning:
         output: str | None,
         checkpoint: str | None,
         shards: int | None,
-        guard: int | None,
+        guard: Guard,
         once: bool,
         header: bool,
         most: int,
@@ -56,7 +56,7 @@ class SparkRunning:
         self._output = None if output is None else _place(output)
         self._checkpoint = None if checkpoint is None else _place(checkpoint)
         self._shards = shards
-        self._guard: Guard | int | None = DEFAULT_GUARD if guard is None else guard or None
+        self._guard = guard
         self._once, self._header, self._most, self._quiet = once, header, most, quiet
         self._until = until
 

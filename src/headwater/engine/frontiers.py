@@ -128,7 +128,10 @@ class Frontiers:
         store = self._store
         alive = store.alive()
         self._space = space
+        if space is not None and not store.budget.fits(4 * space.cells):
+            self._space = space = None
         cells = hash_size(alive.size + alive.size // 4 + more) if space is None else space.cells
+        store.budget.take(store, 4 * cells)
         self.first = np.zeros(cells, dtype=np.int32)
         self._known = alive.size - store.size
         self._grow()
@@ -161,6 +164,7 @@ class Frontiers:
 
     def _grow(self) -> None:
         if self.following.size < self._store.capacity:
+            self._store.budget.take(self._store, 4 * (self._store.capacity - self.following.size))
             grown = np.empty(self._store.capacity, dtype=np.int32)
             grown[: self.following.size] = self.following
             self.following = grown

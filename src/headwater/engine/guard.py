@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from headwater.core.errors import GuardError
 from headwater.engine.level_names import LevelNames
+from headwater.engine.store import MOST_ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +21,22 @@ class Guard:
     """How far one transaction may go on one shard; None: no bound.
 
     `rows` are the rows that it may add to derived relations. `rounds` are those of one recursion that computes values,
-    beyond one for each row that it starts from. `computed` are the rows that such a recursion may make.
+    beyond one for each row that it starts from. `computed` are the rows that such a recursion may make. `memory` is for
+    all tables of the database together: bytes (an int), or a share of the memory there is (a float).
     """
 
     rows: int | None = None
     rounds: int | None = 30_000
     computed: int | None = 20_000_000
+    memory: int | float | None = 0.5
 
     def __post_init__(self) -> None:
+        share = isinstance(self.memory, float) and 0 < self.memory <= 1
+        if self.memory is not None and not share and (not isinstance(self.memory, int) or self.memory < 1):
+            raise ValueError(
+                "the memory of a guard is a number of bytes, a share of the memory there is between 0.0 and 1.0, or "
+                f"None for no bound, not {self.memory!r}"
+            )
         for bound in (self.rows, self.rounds, self.computed):
             if bound is not None and (not isinstance(bound, int) or bound < 1):
                 raise ValueError(
@@ -39,7 +48,13 @@ class Guard:
         """What a user gave for `guard=`: a number bounds rows and rounds alike, None is no bound at all."""
         if isinstance(bound, Guard):
             return bound
-        return cls(rows=bound, rounds=bound, computed=bound)
+        return cls(None, None, None, None) if bound is None else cls(rows=bound, rounds=bound, computed=bound)
+
+    def bytes_of(self, there_are: int | None) -> int | None:
+        """The bound on memory, in bytes, where there are so many."""
+        if isinstance(self.memory, float):
+            return None if there_are is None else int(self.memory * there_are)
+        return self.memory
 
 
 DEFAULT_GUARD = Guard()
@@ -94,6 +109,10 @@ class Watch:
             busiest = max(made, key=lambda rule: made[rule], default=None)
             beyond = " beyond those that its input explains" if expected else ""
             self._stop(f"made more than {bound:,} rounds{beyond}", busiest)
+
+    def overfull(self, rule: int) -> GuardError:
+        """A table was about to get more rows than the transaction may add."""
+        return GuardError(self._names.explain(f"made more than {self._tally.guard.rows or MOST_ROWS:,} rows", rule))
 
     def _stop(self, done: str, rule: int | None) -> None:
         raise GuardError(self._names.explain(done, rule))

@@ -12,12 +12,15 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from headwater.engine import kernels
+
+if TYPE_CHECKING:
+    from headwater.engine.store import Store
 
 Rows = npt.NDArray[np.int32]
 Matrix = npt.NDArray[Any]
@@ -167,20 +170,22 @@ class Index:
         self.lists = Lists(_NO_ROWS, _NO_ROWS, np.zeros(16, dtype=np.int32), _NO_ROWS)
         self._carried: dict[int, Matrix] = {}
 
-    def cover(self, data: Matrix, size: int, bounds: Bounds) -> None:
+    def cover(self, store: Store) -> None:
         """Take in the rows that the store has gained since the last call."""
+        data, size, bounds = store.data, store.size, store.bounds
         if self.covered == size:
             return
         low, high = bounds.low[self.columns], bounds.high[self.columns]
         if self._outgrown(size, low, high):
-            self._rebuild(size, low, high)
+            self._rebuild(store, low, high)
         held = self.lists.order.size
         if self.space is not None and size - held > max(_SORT_FROM, 2 * held):
-            self._sort(self.space, data, size)
+            self._sort(self.space, store)
             return
         lists = self.lists
         if lists.chain.size < size:
-            grown = np.empty(max(data.shape[0], size), dtype=np.int32)
+            store.budget.take(store, 4 * (store.capacity - lists.chain.size))
+            grown = np.empty(store.capacity, dtype=np.int32)
             grown[: lists.chain.size] = lists.chain
             lists.chain = grown
         fresh = np.arange(self.covered, size, dtype=np.int32)
@@ -197,14 +202,20 @@ class Index:
             return not self.space.holds(low, high)
         return self.covered == 0 or self.used + size - self.covered > FULLEST * self.lists.heads.size
 
-    def _rebuild(self, size: int, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> None:
+    def _rebuild(self, store: Store, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> None:
+        size = store.size
         self.space = Space.around(low, high, size)
+        if self.space is not None and not store.budget.fits(8 * self.space.cells + 4 * size):
+            self.space = None  # a hash table takes less
         cells = self.space.cells if self.space is not None else hash_size(size)
+        store.budget.take(store, 4 * cells)
         self.lists = Lists(_NO_ROWS, _NO_ROWS, np.zeros(cells, dtype=np.int32), _NO_ROWS)
         self._carried.clear()
         self.covered = self.used = 0
 
-    def _sort(self, space: Space, data: Matrix, size: int) -> None:
+    def _sort(self, space: Space, store: Store) -> None:
+        data, size = store.data, store.size
+        store.budget.take(store, 4 * (2 * space.cells + size))
         begin = np.empty(space.cells + 1, dtype=np.int32)
         order = np.empty(size, dtype=np.int32)
         kernels.sort_by_cell(data, size, self.columns, space.base, space.extent, begin, order)

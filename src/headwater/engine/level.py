@@ -23,6 +23,7 @@ import numpy.typing as npt
 from headwater.core.errors import EvaluationError
 from headwater.engine.aggregation import Aggregator
 from headwater.engine.batch import Batch
+from headwater.engine.budget import Budget, RowsSpent
 from headwater.engine.expressions import distinct_rows
 from headwater.engine.fused_frontier import FusedFrontier
 from headwater.engine.guard import Guard, Tally, Watch
@@ -48,7 +49,7 @@ _PASSES = 3
 class Transaction:
     """What one transaction carries through the levels: its journal, its clock of rounds, what came and went."""
 
-    def __init__(self, tick: int, guard: Guard, cancelled: Callable[[], bool]) -> None:
+    def __init__(self, tick: int, guard: Guard, budget: Budget, cancelled: Callable[[], bool]) -> None:
         self.tick = tick
         self.now: int | None = None  # what the clock shows when it is done
         self.tally = Tally(guard)
@@ -58,12 +59,14 @@ class Transaction:
         self.fallen: dict[str, Rows] = {}  # ghosts that proofs of higher levels may rest on, and that are gone
         self.expired: set[str] = set()  # tables that dropped rows whose lease was over
         self.rounds = 0
+        self._budget = budget
         self._cancelled = cancelled
 
     def check(self) -> None:
-        """Stop if the caller has asked for it."""
+        """Stop if the caller has asked for it, or if symbols have used up the memory."""
         if self._cancelled():
             raise KeyboardInterrupt
+        self._budget.look()
 
     def next_tick(self) -> int:
         self.check()
@@ -273,7 +276,8 @@ class LevelRun:
         tick = self._tx.tick if self.delta else self._tx.next_tick()
         store.admit_rows(rows)
         proofs = np.zeros((rows.shape[0], 0), dtype=np.int32)
-        self._came(store, store.merge(rows, proofs, BASE, tick, self._tx.journal), BASE)
+        with self._naming(BASE):
+            self._came(store, store.merge(rows, proofs, BASE, tick, self._tx.journal), BASE)
 
     def marks_to_send(self) -> dict[str, Rows]:
         """Rows of outboxes that were marked since this was last asked."""
@@ -450,9 +454,11 @@ class LevelRun:
 
     @contextmanager
     def _naming(self, rule: int) -> Iterator[None]:
-        """Errors of values tell the rule that met them."""
+        """Errors tell the rule that met them."""
         try:
             yield
+        except RowsSpent as problem:
+            raise self._watch.overfull(rule) from problem
         except EvaluationError as problem:
             raise EvaluationError(f"{problem}\n  rule: {self._level._names.rule(rule)}") from problem
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from headwater.engine.fitting import shown
 from headwater.engine.strand import Context
 from headwater.engine.values import decode
@@ -83,6 +85,8 @@ class LevelNames:
     def _samples(self, table: str, count: int = 3) -> list[str]:
         store = self._context.stores[table]
         rows = store.alive()[-count:]
+        if not rows.size:  # the last of them may have lost their place to one that there was no room for
+            rows = np.arange(max(0, store.size - count), store.size, dtype=np.int32)
         columns = [
             decode(store.data[rows, at], kind, self._context.symbols, nullable=at in store.table.nullable)
             for at, kind in enumerate(store.table.types)

@@ -6,14 +6,15 @@ row back. It knows codes, not values: `database` translates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from headwater.core.errors import DataError
+from headwater.core.errors import DataError, GuardError
+from headwater.engine.budget import Budget
 from headwater.engine.clock import Clock
 from headwater.engine.compaction import compact
 from headwater.engine.fused_set import Owns
@@ -22,7 +23,7 @@ from headwater.engine.index import Matrix, Rows, packed_sort
 from headwater.engine.level import LevelRunner, Transaction
 from headwater.engine.selection import rows_with
 from headwater.engine.states import BASE, GONE
-from headwater.engine.store import Store, Use
+from headwater.engine.store import MOST_ROWS, Store, Use
 from headwater.engine.strand import Context, Runner, owns_all
 from headwater.engine.values import Codes, Symbols
 from headwater.language.tree import Atom, Wildcard
@@ -53,18 +54,22 @@ class Shard:
         keys: Mapping[str, tuple[int, ...]],
         guard: Guard,
         owns: Owns = owns_all,
+        budget: Budget | None = None,
     ) -> None:
         self.plan = plan
         self.symbols = symbols
         self.guard = guard
         self.keys = keys
-        self.stores: dict[str, Store] = {table.name: Store(table) for table in plan.tables}
+        self.budget = Budget() if budget is None else budget
+        self.stores: dict[str, Store] = {table.name: Store(table, self.budget) for table in plan.tables}
+        self.budget.covers(self.stores.values(), symbols)
         self.context = Context(self.stores, symbols, owns, holds_nulls=plan.holds_nulls)
         self.uses = [
             Use(rule.id, at, self.stores[parent], self.stores[rule.table], lasting=self._lasts(rule, at))
             for rule in plan.rules
             for at, parent in enumerate(rule.atoms)
         ]
+        self._derived = [store for store in self.stores.values() if not store.table.base]
         self.clock = Clock(self.stores, keys)
         self._soft_facts = any(_is_soft(self.stores[plan.rules[number].table]) for number in plan.facts)
         self.levels = [LevelRunner(level, plan, self.context, self.uses) for level in plan.levels]
@@ -103,24 +108,36 @@ class Shard:
         transaction = self.begin(lambda: False)
         try:
             self._run(transaction, {}, deletes, first=False, now=None)
-            return self._changes(transaction)
-        finally:
-            self.undo(transaction)
+            found = self._changes(transaction)
+        except BaseException as problem:
+            self.undo(transaction, problem)
+            if isinstance(problem, MemoryError):
+                raise self.budget.failed() from problem
+            raise
+        self.undo(transaction)
+        return found
 
     def at(self, now: int, look: Callable[[], Seen]) -> Seen:
         """What `look` sees once the clock shows `now` and nothing else has come; nothing is changed."""
         transaction = self.begin(lambda: False)
         try:
             self._run(transaction, {}, {}, first=False, now=now)
-            return look()
-        finally:
-            self.undo(transaction)
+            found = look()
+        except BaseException as problem:
+            self.undo(transaction, problem)
+            if isinstance(problem, MemoryError):
+                raise self.budget.failed() from problem
+            raise
+        self.undo(transaction)
+        return found
 
     def begin(self, cancelled: Callable[[], bool]) -> Transaction:
         """A transaction that the caller carries through `change_base` and the levels, to `commit` or `undo`."""
         for level in self.levels:
             level.begin()
-        return Transaction(self.tick, self.guard, cancelled)
+        for store in self._derived:
+            store.most = MOST_ROWS if self.guard.rows is None else min(MOST_ROWS, store.size + self.guard.rows)
+        return Transaction(self.tick, self.guard, self.budget, cancelled)
 
     def change_base(
         self,
@@ -168,18 +185,27 @@ class Shard:
 
     def commit(self, transaction: Transaction) -> dict[str, Change]:
         """The transaction has been run: keep it; the net change of every table."""
-        changes = self._changes(transaction)
+        try:
+            changes = self._changes(transaction)
+        except MemoryError as problem:
+            self.undo(transaction, problem)
+            raise self.budget.failed() from problem
         self.tick = transaction.tick
         self.clock.committed(transaction)
         self._commit(transaction)
         return changes
 
-    def undo(self, transaction: Transaction) -> None:
-        """Take a transaction back, however far it got."""
+    def undo(self, transaction: Transaction, problem: BaseException | None = None) -> None:
+        """Take a transaction back, however far it got; tables that it left mostly dead give their room back."""
+        if isinstance(problem, MemoryError | GuardError):
+            for store in self.stores.values():
+                store.forget_lists()
+        changed = tuple(transaction.journal.entries)
         transaction.journal.undo(self.stores)
         for level in self.levels:
             level.undo()
         self.tick = transaction.tick  # rounds are never counted twice
+        self._compact(changed)
 
     def _transact(
         self,
@@ -197,8 +223,10 @@ class Shard:
             transaction.check()
             if follow is not None:
                 follow(self._changes(transaction), transaction.check)
-        except BaseException:
-            self.undo(transaction)
+        except BaseException as problem:
+            self.undo(transaction, problem)
+            if isinstance(problem, MemoryError):
+                raise self.budget.failed() from problem
             raise
         return self.commit(transaction)
 
@@ -210,11 +238,14 @@ class Shard:
         changed = transaction.journal.entries.keys()
         for name in changed:
             self.stores[name].stop_growing()
+        self._compact(changed)
+
+    def _compact(self, changed: Collection[str]) -> None:
         for name in changed:
             if self.stores[name].table.base:
                 compact((name,), self.stores)
         for level in self.levels:
-            if not changed.isdisjoint(level.level.tables):
+            if any(name in changed for name in level.level.tables):
                 compact(level.level.tables, self.stores)
 
     def _run(

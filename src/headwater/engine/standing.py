@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from headwater.engine.store import Store
 
 _FLOOR = 1 << 16
+_CELL = 28  # bytes of a group in all arrays
 WORST = np.iinfo(np.int64).max
 Cells = npt.NDArray[np.int64]
 
@@ -55,7 +56,8 @@ class Standing:
             low, high = np.minimum(low, store.bounds.low[group]), np.maximum(high, store.bounds.high[group])
         if self.space is None or not self.space.holds(low, high):
             self.space = Space.around(low, high, max(_FLOOR, store.size, expected))
-            if self.space is None:
+            if self.space is None or not store.budget.fits(_CELL * self.space.cells):
+                self.space = None
                 return False
             self._make(self.space.cells)
             self._touched_rows = [store.alive()]

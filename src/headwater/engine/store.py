@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from headwater.core.types import Type
 from headwater.engine import child_kernels, kernels
+from headwater.engine.budget import UNBOUNDED, Budget, RowsSpent
 from headwater.engine.expiry import Expiries
 from headwater.engine.frontiers import Frontiers
 from headwater.engine.index import FULLEST, Bounds, Index, Matrix, Rows, Space, box_of, hash_size, within
@@ -35,6 +36,7 @@ _FEW = 1024  # searching for so few rows costs less than identifying all
 _LOOK = 64  # stamps looked at in the time that a row takes to be met
 _EVER_WORTH = 1 << 40
 _GROWTH = 4  # room that is not used yet costs nothing, moving rows does
+MOST_ROWS = int(_NARROW.max)  # rows are numbered in 32 bits
 
 
 class Use:
@@ -57,8 +59,9 @@ class Use:
 
 
 class Store:
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, budget: Budget = UNBOUNDED) -> None:
         self.table = table
+        self.budget = budget
         self.name = table.name
         self.width = len(table.types)
         self.depth = table.depth
@@ -70,6 +73,7 @@ class Store:
         self.heights: Rows = _NO_ROWS  # how many sums lie below each row, if anybody keeps that
         self.clusters: int | None = None  # a column by whose values rows had best lie side by side
         wide = any(kind in _WIDE_TYPES for kind in table.types)
+        self.most = MOST_ROWS  # rows that the present transaction may bring it to
         self._allocate(np.int64 if wide else np.int32, _FLOOR)
         self._forget_rows()
 
@@ -81,6 +85,7 @@ class Store:
         self.following: npt.NDArray[np.int32] = np.empty((0, self.depth), dtype=np.int32)
         self.before: npt.NDArray[np.int32] = np.empty((0, self.depth), dtype=np.int32)
         self.first: npt.NDArray[np.int32] = np.empty((0, 0), dtype=np.int32)
+        self._granted = MOST_ROWS
 
     def _forget_rows(self) -> None:
         self.size = 0
@@ -101,7 +106,32 @@ class Store:
 
     @property
     def capacity(self) -> int:
-        return int(self.stamp.size)
+        """Rows that there is room for, that the budget has granted, and that this transaction may bring it to."""
+        return min(int(self.stamp.size), self._granted, self.most)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row in the arrays that are never without it."""
+        return self.data.itemsize * self.width + self.proof.itemsize * self.depth + 6
+
+    @property
+    def widest(self) -> int:
+        """Bytes of a row in the widest of its arrays."""
+        return max(self.data.itemsize * self.width, self.proof.itemsize * self.depth, 4)
+
+    @property
+    def granted(self) -> int:
+        """Bytes that may be written to: of all rows that there is room for, and of what is kept beside them."""
+        beside = (self.following, self.before, self.first, self._notes, self.heights)
+        held = self.capacity * self.row_bytes + sum(int(array[: self.capacity].nbytes) for array in beside)
+        held += 0 if self.standing is None else self.standing.nbytes
+        held += 0 if self.expiries is None else self.expiries.nbytes
+        held += 4 * (self.capacity - self.size) * len(self.indexes)  # rows that come are chained in each
+        return held + int(self.heads.nbytes) + sum(index.nbytes for index in self.indexes.values())
+
+    def give_back(self) -> None:
+        """Have no more room than rows; before there are more, the budget is asked again."""
+        self._granted = max(self.size, _FLOOR)
 
     @property
     def nbytes(self) -> int:
@@ -118,11 +148,17 @@ class Store:
 
     # Room
 
-    def _grow(self, capacity: int, held: int) -> None:
+    def _grow(self, needed: int, wanted: int, held: int) -> None:
+        """Have room for as many rows as are wanted, if the budget grants them, or fewer, but for those needed."""
+        if needed > self.most:
+            raise RowsSpent(f"error[HW901]: `{self.name}` would have more than {self.most:,} rows")
+        capacity = self._granted = self.budget.rows(self, needed, max(needed, min(wanted, self.most)))
+        if capacity <= self.stamp.size:
+            return
         self.data = _resized(self.data, capacity, held)
-        self.stamp = _resized(self.stamp, capacity, held)
         self.rules = _resized(self.rules, capacity, held)
         self.proof = _resized(self.proof, capacity, held)
+        self.stamp = _resized(self.stamp, capacity, held)  # last, as it tells the room: memory may run out
 
     def admit(self, columns: Sequence[npt.NDArray[np.integer[Any]]]) -> None:
         """Make sure that codes of these columns can be stored and addressed."""
@@ -155,12 +191,13 @@ class Store:
 
     def widen(self) -> None:
         """Codes no longer fit into 32 bits."""
+        self.budget.take(self, 8 * self.width * self.capacity)
         self.data = self.data.astype(np.int64)
 
     def make_room(self, more: int) -> None:
         """Room for more rows."""
         if self.size + more > self.capacity:
-            self._grow(max(self.size + more, _GROWTH * self.capacity), self.size)
+            self._grow(self.size + more, _GROWTH * self.capacity, self.size)
 
     def rehash(self, more: int = 1, *, growing: bool = False) -> None:
         """Build the table of identities anew, with room for more rows than there are."""
@@ -168,14 +205,18 @@ class Store:
         self.space = None
         if self.bounds.seen:
             self.space = Space.around(self.bounds.low, self.bounds.high, total, growing=growing)
+        self.heads = _NO_ROWS
+        if self.space is not None and not self.budget.fits(4 * self.space.cells):
+            self.space = None  # a hash table takes less
         cells = self.space.cells if self.space is not None else hash_size(max(_FLOOR, total))
+        self.budget.take(self, 4 * cells)
         self.heads = np.zeros(cells, dtype=np.int32)
         self._enter(np.arange(self.size, dtype=np.int32))
 
     def reserve(self, more: int) -> None:
         """Make room at once for rows that are all expected to be new."""
         if self.size + more > self.capacity:
-            self._grow(max(self.size + more, _GROWTH * self.capacity if self.size else 0), self.size)
+            self._grow(self.size, max(self.size + more, _GROWTH * self.capacity if self.size else 0), self.size)
         if self.space is None and self.size + more > FULLEST * self.heads.size:
             self.rehash(more)
 
@@ -215,10 +256,10 @@ class Store:
     ) -> Rows:
         """Add rows that surely are not there, without identifying them yet; `admit` has been called for them."""
         journal.begin(self)
-        start, self.size = self.size, self.size + rows.shape[0]
-        if self.size > self.capacity:
-            room = max(self.size, _GROWTH * self.capacity if start else 0)
-            self._grow(room, start)
+        start, size = self.size, self.size + rows.shape[0]
+        if size > self.capacity:
+            self._grow(size, _GROWTH * self.capacity if start else 0, start)
+        self.size = size
         self.data[start : self.size] = rows
         self.stamp[start : self.size] = tick
         self.rules[start : self.size] = rule
@@ -247,7 +288,7 @@ class Store:
 
     def expand(self) -> None:
         if self.size >= self.capacity:
-            self._grow(_GROWTH * max(_FLOOR, self.capacity), self.size)
+            self._grow(self.size + 1, _GROWTH * max(_FLOOR, self.capacity), self.size)
         if self.space is None and self.size >= int(FULLEST * self.heads.size):
             self.rehash(growing=True)
 
@@ -255,6 +296,13 @@ class Store:
         """Give up a table of identities that was made for more rows than have come; it is made anew when needed."""
         if self.space is not None and self.space.is_wide(self.size):
             self._forget_identities()
+
+    def forget_lists(self) -> None:
+        """Make indexes and lists anew when they are next asked for: memory may have run out while they were made."""
+        self._forget_identities()
+        self.indexes.clear()
+        self.standing = None
+        self._notes = self._notes[:0].copy()
 
     def _forget_identities(self) -> None:
         self.space = None
@@ -267,7 +315,7 @@ class Store:
         found = self.indexes.get(columns)
         if found is None:
             found = self.indexes[columns] = Index(columns)
-        found.cover(self.data, self.size, self.bounds)
+        found.cover(self)
         return found
 
     def find(self, keys: npt.NDArray[np.int64]) -> Rows:
@@ -303,7 +351,7 @@ class Store:
     def notes(self) -> npt.NDArray[np.bool_]:
         """Room for a yes or no about each row, to be written before it is read."""
         if self._notes.size < self.size:
-            self._notes = np.empty(self.capacity, dtype=np.bool_)
+            self._notes = np.empty(self._rows_beside(1), dtype=np.bool_)
         return self._notes
 
     # Writing
@@ -393,14 +441,14 @@ class Store:
         self.count = count
         self.buried = count < self.size
         if self.capacity < _FLOOR:
-            self._grow(_FLOOR, self.size)
+            self._grow(_FLOOR, _FLOOR, self.size)
 
     # Sums that rest on sums
 
     def keep_heights(self) -> None:
         if self.heights.size < self.capacity:
             known = self.heights
-            self.heights = np.zeros(self.capacity, dtype=np.int32)
+            self.heights = np.zeros(self._rows_beside(4), dtype=np.int32)
             self.heights[: known.size] = known
 
     def note_heights(self, rows: Rows, heights: Rows) -> None:
@@ -434,8 +482,9 @@ class Store:
             return
         self._room_for_lists()
         rows = np.arange(self.linked, self.size, dtype=np.int32)
-        for use in self.used:
+        for use in self.used:  # room for all first: rows must not be entered into some lists and not into others
             use.parent.room_for_children()
+        for use in self.used:
             child_kernels.link_rows(
                 rows, use.position, use.rule, self.rules, self.stamp, self.proof,
                 use.parent.first, use.column, self.following, self.before,
@@ -470,15 +519,23 @@ class Store:
 
     def _room_for_lists(self) -> None:
         if self.following.shape[0] < self.size:
-            self.following = _resized(self.following, self.capacity, self.linked)
-            self.before = _resized(self.before, self.capacity, self.linked)
+            room = self._rows_beside(2 * self.proof.itemsize * self.depth)
+            self.following, self.before = (_resized(one, room, self.linked) for one in (self.following, self.before))
 
     def room_for_children(self) -> None:
         if self.first.shape[0] < self.size:
-            grown = np.full((self.capacity, len(self.uses)), -1, dtype=np.int32)
+            grown = np.full((self._rows_beside(4 * len(self.uses)), len(self.uses)), -1, dtype=np.int32)
             if self.first.size:
                 grown[: self.first.shape[0]] = self.first
             self.first = grown
+
+    def _rows_beside(self, each: int) -> int:
+        """How many rows something that takes so many bytes of each may be made for: all that there is room for, or just
+        those that there are."""
+        if self.budget.fits(each * self.capacity):
+            return self.capacity
+        self.budget.take(self, each * self.size)
+        return max(self.size, _FLOOR)
 
     def mark(self, use: Use, parents: Rows, journal: Journal) -> Rows:
         """Mark this store's rows whose proof names one of `parents` at `use`; the rows marked."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from headwater.core.memory import memory_for
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.exchange.member import Member, Opened, Outcome
 from headwater.exchange.scheme import Scheme
@@ -29,7 +30,8 @@ class Cluster:
 
     def __init__(self, scheme: Scheme, shards: int, guard: Guard = DEFAULT_GUARD) -> None:
         self.scheme = scheme
-        self.members = [Member(scheme, number, shards, guard) for number in range(shards)]
+        memory = memory_for(shards)
+        self.members = [Member(scheme, number, shards, guard, memory) for number in range(shards)]
         self.traffic = Traffic()
         self._transact({}, {}, None, first=True)
 

@@ -32,6 +32,7 @@ import pyarrow as pa
 from headwater.core.errors import DataError, StateError, UnknownRelation
 from headwater.core.types import Type
 from headwater.engine.answers import arrow_table, asked, seen_change
+from headwater.engine.budget import Budget
 from headwater.engine.copies import net, number_copies
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.engine.index import Matrix, Rows
@@ -61,13 +62,17 @@ class Outcome:
 
 
 class Member:
-    def __init__(self, scheme: Scheme, number: int, shards: int, guard: Guard = DEFAULT_GUARD) -> None:
+    def __init__(
+        self, scheme: Scheme, number: int, shards: int, guard: Guard = DEFAULT_GUARD, memory: int | None = None
+    ) -> None:
+        """`memory` is what there is for this shard, in bytes; None where nobody can tell."""
         self.scheme = scheme
         self.number = number
         self.shards = shards
         symbols = Symbols()
         self._owners = Owners(symbols, shards)
-        self.shard = Shard(scheme.plan, symbols, scheme.keys, guard, self._owns)
+        budget = Budget(guard.bytes_of(memory), number)
+        self.shard = Shard(scheme.plan, symbols, scheme.keys, guard, self._owns, budget)
         self.replayable = True
         self.shipments = {one.outbox: one for one in scheme.plan.shipments}
 
@@ -112,8 +117,10 @@ class Member:
                 elif first or level.concerns(transaction):
                     level.run(transaction, first=first and self._begins)
             transaction.check()
-        except BaseException:
-            opened.undo()
+        except BaseException as problem:
+            opened.undo(problem)
+            if isinstance(problem, MemoryError):
+                raise self.shard.budget.failed() from problem
             raise
         return opened
 
@@ -270,8 +277,8 @@ class Opened:
         changes = self._member.told(self._member.shard.commit(self.transaction))
         return Outcome(changes, self.rounds, self.rows, self.bytes, self.late)
 
-    def undo(self) -> None:
-        self._member.shard.undo(self.transaction)
+    def undo(self, problem: BaseException | None = None) -> None:
+        self._member.shard.undo(self.transaction, problem)
         self._member.replayable = False
 
     def send(self, boxes: Mapping[str, Rows], least: Stir, *, marks: bool) -> Outgoing:

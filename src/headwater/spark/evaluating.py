@@ -137,7 +137,8 @@ def _beginning(contract: Contract, scheme: Scheme, shards: int, guard: Guard, mo
         arrived = arrive(bundles, scheme)
         _refuse_rejected(arrived)
         now = max((one for one in (arrived.latest, moment) if one is not None), default=None)
-        return Member(scheme, shard, shards, guard).transaction(arrived.inserts, {}, now=now, first=True)
+        member = Member(scheme, shard, shards, guard, worker.memory_of_worker(shards))
+        return member.transaction(arrived.inserts, {}, now=now, first=True)
 
     return begin
 

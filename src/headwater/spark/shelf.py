@@ -31,6 +31,7 @@ from headwater.spark.cadence import is_due
 from headwater.spark.checkpoint import Assignment
 from headwater.spark.filesystem import Folder
 from headwater.spark.manifest import Part, Report, Saved
+from headwater.spark.worker import memory_of_worker
 
 Tables = Mapping[str, pa.Table]
 _KEPT_BYTES = 2 << 30
@@ -135,7 +136,8 @@ class Shelf:
         part = assignment.parts[shard]
         warm = self._warm.pop((assignment.folder.path, shard), None)
         if warm is None or warm.files != part.files[: len(warm.files)] or not _is_of(warm.member, assignment):
-            member = Member(assignment.scheme, shard, assignment.shards, assignment.guard)
+            memory = memory_of_worker(assignment.shards)
+            member = Member(assignment.scheme, shard, assignment.shards, assignment.guard, memory)
             warm = _Warm(member, ())
             if part.snapshot is not None:
                 _open(assignment.folder, part.snapshot, member)

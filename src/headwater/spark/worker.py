@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from collections.abc import Callable, Generator, Iterable
 from itertools import count
@@ -10,6 +11,7 @@ from typing import Any
 
 from headwater.core import functions
 from headwater.core.functions import Function
+from headwater.core.memory import memory_for
 from headwater.exchange.wire import Incoming, Outgoing
 
 TURN = threading.RLock()
@@ -35,6 +37,12 @@ def prepare(named: Iterable[tuple[str, Function]]) -> None:
     if next(_tasks) == _EARLY:
         gc.collect()
         gc.freeze()
+
+
+def memory_of_worker(shards: int) -> int | None:
+    """Bytes for one shard in one worker: of what the machine or the container has, one part is Java's, and as many
+    workers as there are cores may run beside each other. A limit that Spark sets for a worker holds as it is."""
+    return memory_for(min(shards, os.cpu_count() or 1) + 1)
 
 
 def drive(run: Run, swap: Callable[[Outgoing], Incoming]) -> Any:
