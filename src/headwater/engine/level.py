@@ -44,6 +44,7 @@ from headwater.program.strata import Mode
 Delta = dict[str, list[Rows]]
 _HURRY_FROM = 2048
 _PASSES = 3
+_LAST_ROUND = EVER - 4  # rows may be stamped with the round after the next
 
 
 class Transaction:
@@ -70,6 +71,11 @@ class Transaction:
 
     def next_tick(self) -> int:
         self.check()
+        if self.tick >= _LAST_ROUND:
+            raise EvaluationError(
+                f"this transaction made {self.rounds:,} rounds, the most that are numbered; it seems to have no end\n"
+                "  hint: bound what the recursion computes, or keep the guard on"
+            )
         self.tick += 1
         self.rounds += 1
         return self.tick

@@ -22,7 +22,7 @@ from headwater.engine.guard import Guard
 from headwater.engine.index import Matrix, Rows, packed_sort
 from headwater.engine.level import LevelRunner, Transaction
 from headwater.engine.selection import rows_with
-from headwater.engine.states import BASE, GONE
+from headwater.engine.states import BASE, GONE, RENUMBER_FROM
 from headwater.engine.store import MOST_ROWS, Store, Use
 from headwater.engine.strand import Context, Runner, owns_all
 from headwater.engine.values import Codes, Symbols
@@ -137,7 +137,18 @@ class Shard:
             level.begin()
         for store in self._derived:
             store.most = MOST_ROWS if self.guard.rows is None else min(MOST_ROWS, store.size + self.guard.rows)
+        if self.tick >= RENUMBER_FROM:
+            self._renumber_rounds()
         return Transaction(self.tick, self.guard, self.budget, cancelled)
+
+    def _renumber_rounds(self) -> None:
+        """Between transactions all rows alive are equally old: to number rounds anew, they all came in the first.
+
+        A replay does so at the same transactions, as the number of rounds is part of the state.
+        """
+        for store in self.stores.values():
+            store.restamp_all(1)
+        self.tick = 1
 
     def change_base(
         self,

@@ -361,6 +361,12 @@ class Store:
         self.stamp[rows] = tick
         self.calm = None
 
+    def restamp_all(self, tick: int) -> None:
+        """Rows alive that came later count as having come in round `tick`."""
+        stamps = self.stamp[: self.size]
+        np.minimum(stamps, tick, out=stamps)
+        self.calm = None
+
     def merge(
         self,
         candidates: npt.NDArray[np.int64],
