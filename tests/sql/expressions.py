@@ -17,6 +17,7 @@ EXPRESSIONS = (
     "decode(n, 4, 'four', NULL, 'null', 'other')",
     "split(s, ',')",
     "split(s, ',', 2)",
+    "concat_ws('-', split(s, ','), 'z', NULL)",
     "split(s, '[0-9]+')[0]",
     "element_at(split(coalesce(s, 'q'), ','), 1)",
     "regexp_replace(s, '([0-9])', '<$1>')",

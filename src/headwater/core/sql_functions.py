@@ -138,7 +138,9 @@ def _joined(separator: str, *parts: Any) -> str:
 
 
 def _ws(separator: str | None, *parts: Any) -> str | None:
-    return None if separator is None else _joined(separator, *(part for part in parts if part is not None))
+    """The items of a list are parts like others, as in Spark."""
+    items = (item for part in parts for item in (part if isinstance(part, tuple) else (part,)))
+    return None if separator is None else _joined(separator, *(item for item in items if item is not None))
 
 
 def _capitals(text: str) -> str:

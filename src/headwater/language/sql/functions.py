@@ -85,7 +85,7 @@ CALLS: Mapping[type[exp.Expr], Known] = MappingProxyType(
         exp.IntDiv: Known(_TWO, _call("quotient", Type.INT, nullable=True)),
         exp.Upper: Known(_ONE, _call("upper")),
         exp.Lower: Known(_ONE, _call("lower")),
-        exp.Length: Known(_ONE, _call("length", Type.INT), ("binary", "encoding")),
+        exp.Length: Known(_ONE, _call("length", Type.INT)),
         exp.Reverse: Known(_ONE, _call("reverse")),
         exp.Replace: Known(("this", "expression", "replacement"), _call("replace")),
         exp.Concat: Known(("expressions",), _call("concat", Type.STRING), ("safe", "coalesce")),

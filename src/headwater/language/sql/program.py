@@ -17,13 +17,14 @@ from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source, Span
 from headwater.core.types import Type
+from headwater.language.sql.arguments import bare, unread
 from headwater.language.sql.context import Context, Scope
 from headwater.language.sql.prune import pruned
 from headwater.language.sql.queries import Queries
 from headwater.language.sql.statements import Query, Statement, View, read_statements
 from headwater.language.sql.tables import COPY, Column, Schema, Table, known_table
 from headwater.language.sql.text import Refused, Text
-from headwater.language.sql.views import Views
+from headwater.language.sql.views import Views, mentioned
 from headwater.language.sql.wording import TOO_DEEP
 from headwater.language.tree import (
     Atom,
@@ -61,6 +62,11 @@ def translate(source: Source, tables: Mapping[str, Schema] | None = None) -> Tre
     statements, problems = read_statements(text)
     if problems:
         raise SyntaxProblem(tuple(problems[:MOST_PROBLEMS]))
+    return translate_statements(text, statements, tables)
+
+
+def translate_statements(text: Text, statements: list[Statement], tables: Mapping[str, Schema] | None = None) -> Tree:
+    """The tree of statements that were read."""
     try:
         first = _Program(text, statements, tables or {}, {})
         first.run()
@@ -122,9 +128,18 @@ class _Program:
         except Refused as refused:
             self.context.problems.append(refused.diagnostic)
         if not self.context.problems:
+            self._unread()
+        if not self.context.problems:
             self._columnless()
         if self.context.problems:
             raise SyntaxProblem(tuple(_in_order(self.context.problems)[:MOST_PROBLEMS]))
+
+    def _unread(self) -> None:
+        """The net below the translation: what it did not read is refused, whatever it made of the rest."""
+        for statement in self.statements:
+            last = statement.select if isinstance(statement, Query) else None
+            for query in _queries(statement):
+                self.context.problems += unread(self.text, query, outermost=query is last)
 
     def _spelling(self, name: str) -> str:
         for statement in self.statements:
@@ -188,6 +203,7 @@ class _Program:
         kept = [view for view in created if view.kept] if selecting else [view for view in created if not view.passing]
         if not created and not selecting:
             kept = common
+        self._refuse_lost_windows(kept, [*common, *created], asked)
         for view in kept:
             table = scope.find(view.name)
             if table is not None:
@@ -196,11 +212,24 @@ class _Program:
             place = self.statements[0].span if self.statements else None
             self.text.refuse("HW102", "nothing is asked for", place, hint="add a SELECT or a CREATE VIEW")
 
+    def _refuse_lost_windows(self, shown: list[View], views: list[View], asked: list[Query]) -> None:
+        """A window is that of a query that is shown: a view that others read is the whole view to them."""
+        readers: list[View | Query] = [*views, *asked]
+        for view in (*views, *(each for one in readers for each in _nested(one))):
+            name = view.name.lower()
+            read = any(name in _reads(one) for one in readers if one is not view)
+            if view.query.window is not None and (read or view not in shown):
+                self.text.refuse(
+                    "HW117",
+                    f"the window of `{view.name}` does not hold where another query reads it",
+                    view.query.window.span,
+                    note="a window is that of the query which is shown",
+                    hint=f"leave it out here, and write FROM WINDOW({view.name}, ...) in the last SELECT",
+                )
+
     def _select(self, query: Query, queries: Queries, scope: Scope) -> None:
         assert query.select is not None
-        node = query.select
-        while isinstance(node, exp.Subquery) and not any(value for part, value in node.args.items() if part != "this"):
-            node = node.this
+        node = bare(query.select)
         order = list(node.args["order"].expressions) if node.args.get("order") is not None else []
         limit, offset = self._number(node, "limit"), self._number(node, "offset")
         whole = self._whole(node, scope)
@@ -331,6 +360,16 @@ def _declared(declaration: Declaration) -> Table:
     key = tuple(places[name] for name in declaration.key if name in places) if declaration.key else None
     single = key is not None or declaration.kind is Kind.STREAM
     return Table(declaration.relation, columns, hidden=0 if single else 1, key=key, base=True, span=declaration.span)
+
+
+def _nested(one: View | Query) -> list[View]:
+    """The views of its own WITH, and of theirs."""
+    query = one.query if isinstance(one, View) else one
+    return [each for view in query.views for each in (view, *_nested(view))]
+
+
+def _reads(one: View | Query) -> set[str]:
+    return mentioned(one if isinstance(one, View) else View("", None, one, recursive=False, span=None))
 
 
 def _queries(statement: Statement) -> list[exp.Expr]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from headwater.core.types import Type
+from headwater.language.sql.arguments import limited
 from headwater.language.sql.body import Body
 from headwater.language.sql.conditions import Rows
 from headwater.language.sql.context import Context, Scope
@@ -15,6 +16,7 @@ from headwater.language.sql.rules import ALWAYS, Piece, Same, both, made
 from headwater.language.sql.select import Selects
 from headwater.language.sql.statements import with_views
 from headwater.language.sql.tables import Column, Table
+from headwater.language.sql.text import Refused
 from headwater.language.sql.types import widest
 from headwater.language.sql.values import Value, Values
 from headwater.language.tree import Aggregate, Assign, Atom, Constant, Negation, Term, Variable, Wildcard
@@ -108,13 +110,7 @@ class Queries:
     def no_limit(self, query: exp.Expr) -> None:
         for part in ("limit", "offset"):
             if query.args.get(part) is not None:
-                self.text.refuse(
-                    "HW117",
-                    f"{part.upper()} is only understood on the outermost query",
-                    query.args[part],
-                    note="a view that is maintained has no order, so there is no first row",
-                    hint="keep the best of each group with min or max, or put LIMIT at the end of the whole query",
-                )
+                raise Refused(limited(self.text, part, query.args[part]))
 
     def _plain_set(self, query: exp.SetOperation) -> None:
         for part in ("by_name", "side", "kind", "on"):
@@ -168,7 +164,7 @@ class Queries:
 
     def _union(self, query: exp.Union, scope: Scope, name: str, *, distinct: bool) -> Table:
         everything = distinct or bool(query.args.get("distinct"))
-        parts = union_parts(query, everything)
+        parts = union_parts(query, everything, opened=True)
         tables = []
         for number, part in enumerate(parts):
             inner = self.context.relation(f"{name}'part{number + 1}")
@@ -310,7 +306,7 @@ class Queries:
 
     def scalar(self, query: exp.Expr, body: Body) -> Value:
         """A subquery that gives one value: an aggregate without GROUP BY, perhaps per value of a borrowed column."""
-        while isinstance(query, exp.Subquery):
+        while isinstance(query, exp.Subquery) and not query.args.get("with_"):
             query = query.this
         single = isinstance(query, exp.Select) and self.selects.grouped(query) and not query.args.get("group")
         if not single or not isinstance(query, exp.Select) or len(query.expressions) != 1:
@@ -372,15 +368,19 @@ class Queries:
         return Value(variable, value.type, True, value.date and function in ("min", "max"))
 
 
-def union_parts(query: exp.Expr, everything: bool) -> list[exp.Expr]:
-    """The parts of a chain of UNIONs, as far as brackets and ALL change nothing."""
+def union_parts(query: exp.Expr, everything: bool, *, opened: bool = False) -> list[exp.Expr]:
+    """The parts of a chain of UNIONs, as far as brackets and ALL change nothing.
+
+    Where the query is `opened`, its caller sees to its own WITH and LIMIT.
+    """
     parts: list[exp.Expr] = []
     waiting = [query]
     while waiting:
         node = waiting.pop()
         bare = node.this if isinstance(node, exp.Subquery) and _is_plain(node) else node
-        inner_set = isinstance(bare, exp.Union) and not bare.args.get("with_") and not bare.args.get("by_name")
-        if inner_set and not bare.args.get("limit") and (everything or not bare.args.get("distinct")):
+        more = () if opened and bare is query else ("with_", "by_name", "limit", "offset")
+        inner_set = isinstance(bare, exp.Union) and not any(bare.args.get(part) for part in more)
+        if inner_set and (everything or not bare.args.get("distinct")):
             waiting += [bare.expression, bare.this]
         else:
             parts.append(bare)

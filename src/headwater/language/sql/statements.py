@@ -98,7 +98,10 @@ def read_query(text: Text, tokens: Sequence[Token]) -> Query:
     """The one query that these tokens are; raises Refused."""
     reader = _Reader(text)
     reader.tokens = list(tokens)
-    return reader.query(tokens[0])
+    found = reader.query(tokens[0])
+    if found.select is None or reader.at < len(reader.tokens):
+        text.refuse("HW101", "this subquery does not go on like this", reader.here())
+    return found
 
 
 class _Reader:
@@ -333,9 +336,11 @@ class _Reader:
         """A query's tokens without `WINDOW(view, 60)` around a table and `WINDOW(60 minutes)` behind it."""
         kept: list[Token] = []
         window: Window | None = None
-        place = 0
+        place = depth = 0
+        own = _brackets_around(tokens)
         while place < len(tokens):
             token = tokens[place]
+            depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
             opens = place + 2 < len(tokens) and tokens[place + 1].token_type is TokenType.L_PAREN
             if token.text.upper() == "WINDOW" and opens and not self._is_function(kept, tokens[place + 2]):
                 end = next(
@@ -344,6 +349,14 @@ class _Reader:
                 parts = list(_split(tokens[place + 2 : end]))
                 if parts and parts[0] and parts[0][0].token_type is not TokenType.NUMBER:
                     kept += parts.pop(0)
+                if depth > own:
+                    self.text.refuse(
+                        "HW117",
+                        "WINDOW of a subquery is not translated",
+                        token,
+                        note="a window is that of the whole query: it shows what follows from the rows inside it",
+                        hint="name the subquery as a view, and write FROM WINDOW(view, 60) in the last SELECT",
+                    )
                 if window is not None:
                     self.text.refuse("HW101", "a query has one window", token, hint="give the query one WINDOW(...)")
                 window = self._window(parts, token)
@@ -441,9 +454,26 @@ class _Reader:
                 hint=fix,
             )
         words = [token.text.upper() for token in tokens[2:]]
+        self._refuse_options(tokens[2:])
         is_key = any(map(_is_key, tokens[2:]))
         required = is_key or ("NOT", "NULL") in pairwise(words)
         return _declared(name.text, kind, nullable=not required, span=self.text.span(name, tokens[-1])), is_key
+
+    def _refuse_options(self, tokens: list[Token]) -> None:
+        """What stands behind a type: promises about the data may stand there, what would change it may not."""
+        depth = 0
+        for token in tokens:
+            depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+            word = token.text.upper()
+            if word in _PROMISES:
+                return
+            if depth == 0 and token.token_type not in _CLOSING and word not in _BEHIND_TYPE and not _is_key(token):
+                self.text.refuse(
+                    "HW117",
+                    f"{word} of a column is not translated",
+                    token,
+                    hint=f"leave out {word}: rows come with all their values",
+                )
 
 
 def _with_plain_names(tokens: list[Token]) -> list[Token]:
@@ -471,7 +501,29 @@ _STATEMENT_WORDS = frozenset(
         TokenType.TRUNCATE,
     }
 )
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.LT})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.GT})
+_PROMISES = frozenset({"UNIQUE", "REFERENCES", "CHECK", "CONSTRAINT", "COMMENT"})  # the data keep them, or do not
+_BEHIND_TYPE = frozenset({"NOT", "NULL", "PRECISION", "VARYING", "WITH", "WITHOUT", "LOCAL", "TIME", "ZONE"})
 _PUNCTUATION = frozenset({TokenType.L_PAREN, TokenType.R_PAREN, TokenType.COMMA})
+
+
+def _brackets_around(tokens: Sequence[Token]) -> int:
+    """How many pairs of brackets hold all of it."""
+    found = 0
+    while tokens and tokens[0].token_type is TokenType.L_PAREN and _closing(tokens) == len(tokens) - 1:
+        tokens, found = tokens[1:-1], found + 1
+    return found
+
+
+def _closing(tokens: Sequence[Token]) -> int:
+    """Where the bracket closes that opens first."""
+    depth = 0
+    for place, token in enumerate(tokens):
+        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+        if depth == 0:
+            return place
+    return len(tokens)
 
 
 def _is_key(token: Token) -> bool:
