@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ProgramError,
         StateError,
         SyntaxProblem,
+        UnionAllWarning,
         UnknownRelation,
     )
     from headwater.core.functions import register
@@ -46,6 +47,7 @@ __all__ = [
     "Severity",
     "StateError",
     "SyntaxProblem",
+    "UnionAllWarning",
     "UnknownRelation",
     "__version__",
     "compile",
@@ -69,6 +71,7 @@ _HOMES = {
     "Severity": "headwater.core.diagnostics",
     "StateError": "headwater.core.errors",
     "SyntaxProblem": "headwater.core.errors",
+    "UnionAllWarning": "headwater.core.errors",
     "UnknownRelation": "headwater.core.errors",
     "compile": "headwater.pipeline",
     "compile_file": "headwater.pipeline",

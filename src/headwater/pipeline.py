@@ -13,6 +13,7 @@ from typing import TypeAlias
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import ProgramError, SyntaxProblem
 from headwater.core.source import Source
+from headwater.core.telling import tell
 from headwater.core.types import Type
 from headwater.language.depth import deepest
 from headwater.language.include import read_nothing
@@ -125,7 +126,7 @@ def compile(  # noqa: A001
     `tables` tells an SQL text the columns of tables that it does not declare: `{"link": {"src": "string"}}`.
     """
     with uncollected():
-        return compile_tree(read_text(Source(name, text), _typed(tables)), disabled=disabled)
+        return _told(compile_tree(read_text(Source(name, text), _typed(tables)), disabled=disabled))
 
 
 def compile_sql(
@@ -133,7 +134,7 @@ def compile_sql(
 ) -> CompiledProgram:
     """A program from a text that is SQL, whatever it looks like; raises ProgramError."""
     with uncollected():
-        return compile_tree(read_sql(Source(name, text), _typed(tables)), disabled=disabled)
+        return _told(compile_tree(read_sql(Source(name, text), _typed(tables)), disabled=disabled))
 
 
 def compile_saved(text: str, *, name: str, disabled: Iterable[str] = ()) -> CompiledProgram:
@@ -147,7 +148,12 @@ def compile_file(
 ) -> CompiledProgram:
     """A program from a file, its includes found beside it; raises ProgramError, also if it cannot be read."""
     with uncollected():
-        return compile_tree(read_program(path, _typed(tables)), disabled=disabled)
+        return _told(compile_tree(read_program(path, _typed(tables)), disabled=disabled))
+
+
+def _told(program: CompiledProgram) -> CompiledProgram:
+    tell(program.warnings)
+    return program
 
 
 def _typed(tables: Tables | None) -> dict[str, dict[str, Type | None]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -222,3 +223,27 @@ def test_a_type_that_no_column_holds_is_told_with_the_cast_that_helps(tables: An
     text = "WITH RECURSIVE r(x) AS (SELECT day FROM days UNION SELECT x FROM r) SELECT * FROM r"
     with pytest.raises(hw.DataError, match=r"type date.*cast it to timestamp"):
         hws.sql(tables, text)
+
+
+def test_union_all_in_a_recursion_is_told_once_per_query(tables: Any) -> None:
+    text = f"WITH RECURSIVE r(a, b) AS (SELECT a, b FROM fork UNION ALL {STEP.replace('chain', 'fork')}), "
+    text += "q(a) AS (SELECT a FROM fork UNION ALL SELECT b FROM q JOIN fork USING (a)) "
+    text += "SELECT r.a FROM r JOIN q ON r.a = q.a"
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        assert hws.sql(tables, text).count() > 0
+        hws.sql(tables, text.replace("UNION ALL", "UNION"))
+        hws.sql(tables, "SELECT a FROM fork UNION ALL SELECT b FROM fork")
+    (one,) = [each for each in found if each.category is hw.UnionAllWarning]
+    assert one.filename == __file__
+    assert "UNION ALL in the recursion of `r` is taken as UNION" in str(one.message)
+
+
+@pytest.mark.parametrize("clause", ["OFFSET 1", "LIMIT 1", "SORT BY 1"])
+def test_a_clause_of_a_recursive_union_is_refused(tables: Any, clause: str) -> None:
+    for union in (
+        f"SELECT a FROM chain UNION SELECT b FROM r JOIN chain USING (a) {clause}",
+        f"SELECT b FROM r JOIN chain USING (a) UNION SELECT a FROM chain {clause}",
+    ):
+        with pytest.raises(hw.SyntaxProblem, match="HW1"):
+            hws.sql(tables, f"WITH RECURSIVE r(a) AS ({union}) SELECT * FROM r")

@@ -292,3 +292,31 @@ def _recursion(dice: random.Random, union: str) -> tuple[str, Scope]:
         extra = grammar.comparison(scope).replace("nullif", "coalesce")
         step += f" {'AND' if 'WHERE' in step else 'WHERE'} {extra}"
     return f"WITH RECURSIVE {head} AS ({anchor} {union} {step}) ", scope
+
+
+def nested_query(dice: random.Random) -> tuple[str, bool]:
+    """A recursion in a subquery, with clauses where they may stand; and whether one of them changes its rows."""
+    text, scope = _recursion(dice, "UNION")
+    names = [name.removeprefix("r.") for name, _ in scope.columns]
+    clause = dice.choice(["", "", "KEY", "SEARCH", "CYCLE", "LIMIT 1", "OFFSET 1", "LIMIT 2 OFFSET 1"])
+    ended, last = text.rstrip(), ""
+    if clause == "KEY":
+        ended = ended.replace(") AS (", f") USING KEY ({names[0]}) AS (", 1)
+    elif clause == "SEARCH":
+        ended += f" SEARCH {dice.choice(['DEPTH', 'BREADTH'])} FIRST BY {names[0]} SET seen"
+    elif clause == "CYCLE":
+        ended += f" CYCLE {names[0]} SET again USING way"
+    elif clause and dice.random() < 0.5:
+        ended = f"{ended[:-1]} {clause})"
+    else:
+        last = f" {clause}"
+    query = f"{ended} SELECT {names[0]} FROM r{last}"
+    around = dice.choice(
+        [
+            "SELECT * FROM ({}) AS q",
+            "SELECT a FROM t WHERE a {}IN ({{}})".format(dice.choice(["", "NOT "])),
+            "SELECT a FROM t WHERE {}EXISTS ({{}})".format(dice.choice(["", "NOT "])),
+            "SELECT c FROM u UNION ALL ({})",
+        ]
+    )
+    return around.format(query), bool(clause)

@@ -8,7 +8,7 @@ import pytest
 
 import headwater as hw
 from tests.sql.engines import Duck, Rows, bag, ours
-from tests.sql.random_queries import DECLARATIONS, Grammar, random_rows, recursive_query
+from tests.sql.random_queries import DECLARATIONS, Grammar, nested_query, random_rows, recursive_query
 
 BATCH = 40  # queries a test: a test of its own for each would only cost time
 
@@ -49,6 +49,22 @@ def test_agree_linear_recursion(batch: int) -> None:
         query = recursive_query(dice)
         duck.load(rows)
         assert ours(query, rows) == duck.run(query), f"{seed}: {query}\n{rows}"
+
+
+@pytest.mark.parametrize("batch", range(2))
+def test_agree_nested_recursion(batch: int) -> None:
+    """Clauses on a nested WITH and in subqueries: refused, or the right rows; without any, the right rows."""
+    duck = Duck()
+    compared = 0
+    for seed in range(batch * BATCH, (batch + 1) * BATCH):
+        dice = random.Random(f"nested {seed}")
+        rows = random_rows(dice)
+        query, has_clause = nested_query(dice)
+        duck.load(rows)
+        if is_translated(query) or not has_clause:
+            assert ours(query, rows) == duck.run(query), f"{seed}: {query}\n{rows}"
+            compared += 1
+    assert compared >= BATCH // 8
 
 
 @pytest.mark.parametrize("batch", range(2))

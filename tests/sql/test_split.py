@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
+from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source
+from headwater.core.types import Type
+from headwater.language.sql.program import translate_views
 from headwater.language.sql.split import Recursion, Select, split
 from tests.language.spec_file import Case, read_cases
 from tests.sql.test_specs import SPECS
@@ -56,3 +59,33 @@ def test_what_is_read_twice_is_computed_once(times: str, shared: bool) -> None:
     found = split(Source("q", text))
     assert found is not None
     assert next(step for step in found.steps if isinstance(step, Recursion)).shared is shared
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TABLE t (a INT PRIMARY KEY); WITH RECURSIVE {r}",
+        "CREATE STREAM s (ts TIMESTAMP); WITH RECURSIVE {r}",
+        "WITH RECURSIVE v(a, min() AS b) AS (SELECT a, b FROM u), {r}",
+        "WITH RECURSIVE {w}",
+        "WITH RECURSIVE {r} WHERE a IN (WITH q AS (SELECT 1))",
+    ],
+)
+def test_what_would_be_left_out_is_refused(text: str) -> None:
+    plain = "r(a) AS (SELECT a FROM t UNION SELECT a FROM r) SELECT a FROM r"
+    window = "r AS (WITH m AS (SELECT a FROM WINDOW(r, 60)) SELECT a FROM t UNION SELECT a FROM m) SELECT a FROM r"
+    assert split(Source("query.sql", f"WITH RECURSIVE {plain}")) is not None
+    with pytest.raises(SyntaxProblem):
+        split(Source("query.sql", text.format(r=plain, w=window)))
+
+
+@pytest.mark.parametrize(
+    "clause", ["OFFSET 2", "LIMIT 2", "ORDER BY 1 LIMIT 1", "SORT BY a", "FETCH FIRST 2 ROWS ONLY"]
+)
+def test_a_clause_of_the_whole_union_is_refused(clause: str) -> None:
+    text = f"WITH RECURSIVE r(a) AS (SELECT a + 1 FROM r WHERE a < 9 UNION SELECT a FROM t {clause}) SELECT * FROM r"
+    found = split(Source("query.sql", text))
+    assert found is not None
+    recursion = next(step for step in found.steps if isinstance(step, Recursion))
+    with pytest.raises(SyntaxProblem):
+        translate_views(found.text, recursion.views, {"t": {"a": Type.INT}})

@@ -70,3 +70,7 @@ class StateError(HeadwaterError):
 
 class ExchangeError(HeadwaterError):
     """Shards that lost, or never found, each other; the transaction was rolled back."""
+
+
+class UnionAllWarning(UserWarning):
+    """UNION ALL in a recursion of SQL is taken as UNION: equal rows are kept once."""

@@ -11,6 +11,7 @@ from headwater import pipeline
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import CheckProblem, SyntaxProblem
 from headwater.core.source import Source
+from headwater.core.telling import tell
 from headwater.language.sql.doctor import diagnose
 from headwater.language.sql.program import translate_views
 from headwater.language.sql.split import Named, Recursion, Select, Steps, split
@@ -31,6 +32,7 @@ def sql(spark: Any, text: str, *, shards: int | None = None, exchange: str | Non
     if found is None:
         return spark.sql(text)
     frames: dict[str, Any] = {}
+    findings: list[Diagnostic] = []
     for step in found.steps:
         match step:
             case Select(frame, query):
@@ -39,9 +41,11 @@ def sql(spark: Any, text: str, *, shards: int | None = None, exchange: str | Non
                 inputs = _inputs(spark, step, frames)
                 schemas = {name: columns_of(frame.schema) for name, frame in inputs.items()}
                 program = pipeline.compile_tree(translate_views(found.text, step.views, schemas))
+                findings += program.warnings
                 views = evaluate(program, inputs, shards=shards, exchange=exchange)
                 for frame, view in zip(step.outputs, program.outputs, strict=True):
                     frames[frame] = kept(views[view], eager=False) if step.shared else views[view]
+    tell(findings)
     return frames[_answer(found)]
 
 

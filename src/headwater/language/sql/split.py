@@ -22,10 +22,14 @@ from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source, Span
 from headwater.language.sql.statements import Query, Statement, View, read_query, read_statements
 from headwater.language.sql.text import Refused, Text
-from headwater.language.sql.views import components, mentioned, tables_in
+from headwater.language.sql.views import components, mentioned, tables_in, unions
+from headwater.language.tree import Declaration
 
 _OWN = "own"  # marks a `*` that the text does not have
-_BETWEEN = frozenset({TokenType.EXCEPT, TokenType.INTERSECT, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.WITH})
+_BETWEEN = frozenset(
+    {TokenType.EXCEPT, TokenType.INTERSECT, TokenType.WITH, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET}
+    | {TokenType.FETCH, TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY, TokenType.WINDOW}
+)  # what is no UNION, or belongs to a chain of them as a whole
 _PLAIN = (
     exp.Select | exp.From | exp.Table | exp.TableAlias | exp.Column | exp.Identifier | exp.Alias | exp.Literal
     | exp.Where | exp.Star | exp.Add | exp.Sub | exp.Mul | exp.Paren | exp.And | exp.EQ | exp.NEQ | exp.LT | exp.LTE
@@ -93,6 +97,9 @@ def _steps(text: Text) -> Steps | None:
     statements, problems = read_statements(text)
     if problems:
         raise SyntaxProblem(tuple(problems))
+    for statement in statements:
+        if isinstance(statement, Declaration):
+            _refuse_declaration(text, statement)
     created = [statement for statement in statements if isinstance(statement, View)]
     asked = [statement for statement in statements if isinstance(statement, Query)]
     queries = [query for query in asked if query.select is not None]
@@ -111,6 +118,16 @@ def _steps(text: Text) -> Steps | None:
         return None
     splitter.steps.append(Select("", _alone(last, scope)))
     return Steps(text, tuple(splitter.steps))
+
+
+def _refuse_declaration(text: Text, declaration: Declaration) -> None:
+    """The session's tables have columns of their own; a key, a stream and a ttl would mean nothing to them."""
+    text.refuse(
+        "HW117",
+        f"`{declaration.relation}` is declared, but the tables here are those of the session",
+        declaration.span,
+        hint="leave the declaration out; hws.evaluate and hws.maintain take texts that declare their tables",
+    )
 
 
 @dataclass(slots=True)
@@ -171,9 +188,20 @@ class _Splitter:
                 self.recursive = True
                 self._recursion([by_name[key] for key in group], scope)
             else:
+                self._refuse_kept(first)
                 columns = ", ".join(_quoted(column.name) for column in first.columns or ())
                 head = f"{_quoted(first.name)}({columns})" if columns else _quoted(first.name)
                 scope.views[group[0]] = f"{head} AS ({self.query(first.query, scope)})"
+
+    def _refuse_kept(self, view: View) -> None:
+        for column in view.columns or ():
+            if column.aggregate is not None:
+                self.text.refuse(
+                    "HW217",
+                    f"`{column.aggregate}() AS {column.name}` is for recursive views",
+                    column.span,
+                    hint=f"write {column.aggregate}(...) in the SELECT list, with GROUP BY",
+                )
 
     def _written(self, tokens: Sequence[Token], scope: _Scope) -> str:
         """The text of these tokens as it stands there, recursions in brackets replaced."""
@@ -237,8 +265,9 @@ class _Splitter:
                 frames[name] = self._frame(self._written(part, inner), inner)
                 found.append(_whole(name))
         select = found[0]
+        distinct = all(union.args.get("distinct") for union in unions(view.query.select))
         for other in found[1:]:
-            select = exp.Union(this=select, expression=other, distinct=True)
+            select = exp.Union(this=select, expression=other, distinct=distinct)
         return replace(view, query=replace(view.query, views=tuple(kept), select=select), recursive=True, passing=False)
 
     def _nested(self, view: View, keys: set[str], scope: _Scope, frames: dict[str, str]) -> list[View]:
@@ -249,6 +278,8 @@ class _Splitter:
         for group in components(by_name):
             views = [by_name[key] for key in group]
             if any(mentioned(one) & reading for one in views):
+                for one in views:
+                    self._refuse_window(one.query)
                 reading |= set(group)
                 kept += views
                 continue

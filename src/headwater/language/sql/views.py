@@ -319,16 +319,18 @@ class _Recursion:
         if any(note.code == "HW704" for note in self.context.notes):
             return
         assert view.query.select is not None
-        for node in _unions(view.query.select):
+        for node in unions(view.query.select):
             if not node.args.get("distinct"):
                 self.context.notes.append(
                     Diagnostic(
                         "HW704",
-                        f"UNION ALL in the recursion of `{view.name}` is taken as UNION",
+                        f"UNION ALL in the recursion of `{view.name}` is taken as UNION: equal rows are kept once",
                         view.span,
                         note="a recursion is a set of rows that grows until nothing new follows; "
                         "with copies of rows it would never end on cyclic data",
-                        severity=Severity.NOTE,
+                        hint="write UNION; to keep equal rows, select a column that tells them apart, "
+                        "such as the way that led there",
+                        severity=Severity.WARNING,
                     )
                 )
                 return
@@ -346,13 +348,14 @@ def _settled(before: Type | None, values: list[Value]) -> Type | None:
     return found if before is None or found is None else widest((before, found))
 
 
-def _unions(node: exp.Expr) -> Iterator[exp.Union]:
+def unions(node: exp.Expr | None) -> Iterator[exp.Union]:
+    """The UNIONs of a chain, whatever brackets stand around its parts."""
     while isinstance(node, exp.Subquery):
         node = node.this
     if isinstance(node, exp.Union):
         yield node
-        yield from _unions(node.this)
-        yield from _unions(node.expression)
+        yield from unions(node.this)
+        yield from unions(node.expression)
 
 
 def mentioned(view: View) -> set[str]:
