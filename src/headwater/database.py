@@ -512,8 +512,9 @@ class Database:
         learnt = self._columns.get(table.name)
         known = self._headers.get((table.name, learnt))
         if known is None:
-            named = bool(learnt) or self._model.relation(table.name).named
-            known = self._headers[table.name, learnt] = Header(table.name, learnt or table.names, named)
+            model = self._model.relation(table.name)
+            header = Header(table.name, learnt or table.names, bool(learnt) or model.named, model.ordered)
+            known = self._headers[table.name, learnt] = header
         return known
 
     def _ordering(self, relation: str) -> Query | None:

@@ -10,13 +10,13 @@ import pytest
 import headwater as hw
 
 FOLDER = Path(__file__).parents[2] / "examples"
-ROWS: dict[str, tuple[dict[str, list[tuple[Any, ...]]], list[dict[str, Any]]]] = {
+ROWS: dict[str, tuple[dict[str, list[Any]], list[dict[str, Any]]]] = {
     "org_chart": (
         {"employee": [("ann", None), ("bob", "ann"), ("cat", "bob"), ("dan", "bob")]},
         [{"boss": "ann", "people": 3}, {"boss": "bob", "people": 2}],
     ),
     "reachability": (
-        {"link": [("a", "b"), ("b", "a")]},
+        {"link": [{"src": "a", "dst": "b"}, {"src": "b", "dst": "a"}]},
         [{"src": x, "dst": y} for x in "ab" for y in "ab"],
     ),
     "shortest_roads": (

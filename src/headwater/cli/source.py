@@ -117,4 +117,5 @@ def expected_of(relation: Relation) -> Expected:
         tuple(column.type for column in relation.visible),
         relation.named,
         frozenset(at for at, column in enumerate(relation.visible) if column.nullable),
+        relation.ordered,
     )

@@ -54,11 +54,15 @@ class Intake:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The columns that rows of a relation have; `fixed`: their names were declared, or learnt from earlier data."""
+    """The columns that rows of a relation have; `fixed`: their names were declared, or learnt from earlier data.
+
+    Where they are not `ordered`, rows come with the names of their columns.
+    """
 
     relation: str
     names: tuple[str, ...]
     fixed: bool
+    ordered: bool = True
 
 
 def take_in(header: Header, rows: Any) -> Intake:
@@ -115,6 +119,11 @@ def _from_frame(header: Header, given: list[str], columns: list[Column], count: 
         )
     if distinct and set(given) == set(names):
         return Intake([columns[given.index(name)] for name in names], _positions(count), [])
+    if not header.ordered:
+        by_name = {name.lower(): column for name, column in zip(given, columns, strict=True)}
+        if len(by_name) == len(given) and set(by_name) == {name.lower() for name in names}:
+            return Intake([by_name[name.lower()] for name in names], _positions(count), [])
+        raise _unordered(header)
     if header.fixed:
         swapped = next((name for at, name in enumerate(given) if name in names and names[at] != name), None)
         if swapped is not None:
@@ -149,6 +158,8 @@ def _from_rows(header: Header, rows: Iterable[Any]) -> Intake:
         elif isinstance(row, str | bytes) or not isinstance(row, Sequence):
             reject(at, row, "not a tuple or dict")
             continue
+        elif not header.ordered:
+            raise _unordered(header)
         if len(row) != width:
             reject(at, row, f"{len(row)} values for {width} columns ({', '.join(names)})")
             continue
@@ -156,6 +167,15 @@ def _from_rows(header: Header, rows: Iterable[Any]) -> Intake:
         places.append(at)
     columns: list[Column] = [list(column) for column in zip(*good, strict=True)] if good else [[] for _ in names]
     return Intake(columns, np.array(places, dtype=np.int64), rejected, learnt)
+
+
+def _unordered(header: Header) -> DataError:
+    """An SQL table that nobody declared has its columns in the order in which the query mentions them."""
+    return DataError(
+        f"error[HW801]: rows of `{header.relation}` come by position, but nobody told the order of its columns "
+        f"({', '.join(header.names)}); give dicts or a frame with these names, "
+        f"or declare the table: CREATE TABLE {header.relation} (...), or compile(text, tables=...)"
+    )
 
 
 def _unknown_columns(names: list[str]) -> str:

@@ -124,7 +124,7 @@ class Scheme:
         Raises DataError where a row has no value, or one of another type, in the column that tells its shard.
         """
         table = self.table(relation)
-        taken = take_in(Header(relation, table.names, True), rows)
+        taken = take_in(Header(relation, table.names, True, table.ordered), rows)
         named = pa.table(taken.columns, names=list(table.names)) if table.names else rows
         owner = self.owners(relation, named, shards)
         if owner is None:

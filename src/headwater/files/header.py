@@ -43,12 +43,14 @@ def match(header: Sequence[str], expected: Expected, *, feed: bool) -> Match:
             return Match(tuple(places[name] for name in wanted), change, ignored, by_name=True)
     if len(own) != len(expected.columns):
         raise HeaderError(_counts(len(own), given, expected))
+    _refuse_unordered(expected)
     _refuse_swapped([given[place] for place in own], expected)
     return Match(tuple(own), change, (), by_name=False)
 
 
 def by_position(width: int, expected: Expected, *, feed: bool) -> Match:
     """The match of a row without names: its columns in the relation's order, a change file's direction first."""
+    _refuse_unordered(expected)
     if width != len(expected.columns) + feed:
         raise HeaderError(_counts(width - feed, (), expected))
     return Match(tuple(range(int(feed), width)), 0 if feed else None, (), by_name=False)
@@ -60,6 +62,14 @@ def _counts(count: int, given: Sequence[str], expected: Expected) -> str:
     if count == 1 and any(mark in name for name in given for mark in ";\t|"):
         return f"{text}; separate the columns by commas"
     return text
+
+
+def _refuse_unordered(expected: Expected) -> None:
+    if not expected.ordered:
+        raise HeaderError(
+            f"nobody told the order of the columns of `{expected.relation}`: name them "
+            f"({', '.join(expected.columns)}), or declare the table, CREATE TABLE {expected.relation} (...)"
+        )
 
 
 def _refuse_swapped(given: Sequence[str], expected: Expected) -> None:

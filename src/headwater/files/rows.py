@@ -38,6 +38,7 @@ class Expected:
     types: tuple[Type | None, ...]
     declared: bool
     nullable: frozenset[int] = frozenset()
+    ordered: bool = True  # else rows are matched by the names of their columns alone
 
     @property
     def text(self) -> str:

@@ -238,12 +238,15 @@ Statement: TypeAlias = Declaration | Rule | Query
 class Heading:
     """The names of a relation's columns, where no declaration tells them; the last ones may be `hidden`.
 
+    Where they are not `ordered`, nobody told which comes first: they stand in the order in which a text mentions them.
+
     Hidden columns tell apart rows that look equal: a relation is a set, SQL's tables are bags.
     """
 
     relation: str
     columns: tuple[str, ...]
     hidden: int = 0
+    ordered: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,7 @@ class Table:
     life: Lifetime | None = None  # of a base table: how long its rows live
     shown: tuple[Written, ...] | None = None  # the columns as written, where that is not what is stored
     stands_for: str | None = None  # the relation as written whose rows these are
+    ordered: bool = True  # rows may be given by position
     hidden: int = 0  # so many of its columns as written, the last ones, only tell apart rows that look equal
 
     @property

@@ -97,6 +97,7 @@ def _table(relation: Relation, types: Types) -> Table:
         lease=relation.lease,
         keeps=relation.keeps,
         life=lifetime(relation),
+        ordered=relation.ordered,
         shown=None if relation.shown is None else tuple(_written(one, kinds) for one in relation.shown),
         stands_for=relation.stands_for,
         hidden=relation.hidden,

@@ -71,6 +71,7 @@ class Relation:
     derived: bool = False  # as written, the head of at least one rule with a body (a rewrite may have dropped them all)
     declared: bool = False
     named: bool = False  # its columns' names were told, and rows may be given by name
+    ordered: bool = True  # rows may be given by position; else the columns are in no order that anybody told
     hidden: int = 0  # so many columns at the end only tell apart rows that look equal
     key: tuple[int, ...] | None = None  # positions of the key columns, if declared
     ttl: Duration | int | None = None

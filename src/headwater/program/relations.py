@@ -43,7 +43,18 @@ def relations(known: Names) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
         if declaration is None:
             named = heading is not None
             columns = tuple(map(Column, heading.columns)) if heading is not None else _columns(mention)
-            found.append(Relation(name, columns, derived=derived, named=named, hidden=hidden, span=mention.span))
+            ordered = heading is None or heading.ordered
+            found.append(
+                Relation(
+                    name,
+                    columns,
+                    derived=derived,
+                    named=named,
+                    ordered=ordered,
+                    hidden=hidden,
+                    span=mention.span,
+                )
+            )
             continue
         columns = tuple(Column(column.name, column.type, column.nullable) for column in declaration.columns)
         places = {column.name: place for place, column in enumerate(declaration.columns)}

@@ -149,7 +149,8 @@ def _input(model: Program, program: CompiledProgram, name: str, schema: Any, *, 
     given = [field.name for field in schema.fields]
     declared = tuple(column.name for column in relation.visible)
     extra = tuple(field for field in (ORDER, CORRUPT) if changes and field in given and field not in declared)
-    expected = Expected(name, declared, tuple(column.type for column in relation.visible), relation.declared)
+    kinds = tuple(column.type for column in relation.visible)
+    expected = Expected(name, declared, kinds, relation.declared, ordered=relation.ordered)
     try:
         found = _matched([field for field in given if field not in extra], expected, changes=changes)
     except HeaderError as problem:

@@ -121,7 +121,8 @@ class _Program:
         for name, columns in self._found.items():
             if name not in self.context.tables:
                 spelt = self._spelling(name)
-                self.context.tables[name] = Table(spelt, [Column(each) for each in columns], hidden=1, base=True)
+                found = [Column(each) for each in columns]
+                self.context.tables[name] = Table(spelt, found, hidden=1, base=True, mentioned=len(found) > 1)
         try:
             self._declared_twice()
             self._statements(queries)
@@ -304,7 +305,12 @@ class _Program:
         rules = pruned(self.context.rules, tables, shown | counted)
         defined = {rule.head.relation for rule in rules}
         headings = tuple(
-            Heading(name, (*(column.name for column in table.columns), *_hidden(table)), table.hidden)
+            Heading(
+                name,
+                (*(column.name for column in table.columns), *_hidden(table)),
+                table.hidden,
+                ordered=not table.mentioned,
+            )
             for name, table in tables.items()
             if name in defined or table.base
         )

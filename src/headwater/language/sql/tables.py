@@ -37,6 +37,7 @@ class Column:
 class Table:
     """A relation as queries see it. `hidden` counts the hidden columns behind the visible ones.
 
+    The columns of a `mentioned` one stand in the order in which the text mentions them, be that of its rows or not.
     `key` are the places that tell its rows apart (None: all of them, hidden ones too). An `open` table was never
     declared: it has the columns that queries mention.
     """
@@ -47,6 +48,7 @@ class Table:
     key: tuple[int, ...] | None = None
     open: bool = False
     base: bool = False
+    mentioned: bool = False
     order: tuple[int, ...] = ()  # the places that its ORDER BY sorts by
     span: Span | None = None
 
