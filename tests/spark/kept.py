@@ -1,7 +1,7 @@
 """A program over shards that live in a checkpoint, as the oracle's harness sees it, with mishaps in every batch.
 
-There is a driver that may die between any two steps of a batch, and three workers, each with a shelf of its own, any
-of which may get any shard and may forget everything at any time.
+There is a driver that may die between any two steps of a batch, or be overtaken by another one, and three workers, each
+with a shelf of its own, any of which may get any shard and may forget everything at any time.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 import headwater as hw
+from headwater.core.errors import StateError
 from headwater.core.types import Type
 from headwater.exchange.scheme import choose
 from headwater.exchange.wire import Incoming, Outgoing, delivered
 from headwater.spark.checkpoint import Assignment, Checkpoint
-from headwater.spark.manifest import Report
+from headwater.spark.manifest import Manifest, Report
 from headwater.spark.recipe import Recipe
 from headwater.spark.shelf import Done, Shelf
 from tests.exchange.sharded import NotPlaced, to_rows, to_table
@@ -27,6 +29,7 @@ from tests.oracle.program import Program, Row, to_text
 from tests.oracle.scripts import Rows
 
 Run = Generator[Outgoing, Incoming, Done]
+Tables = tuple[dict[str, pa.Table], dict[str, pa.Table], int | None]
 
 
 def lockstep(runs: Sequence[Run]) -> list[Done]:
@@ -44,6 +47,10 @@ def lockstep(runs: Sequence[Run]) -> list[Done]:
             assert not outgoing, "all shards make the same number of rounds"
             return done
         incoming = delivered(outgoing)
+
+
+def _reports(done: Sequence[Done]) -> list[Report]:
+    return [Report.from_text(one.report.to_text()) for one in done]
 
 
 class Kept:
@@ -87,7 +94,7 @@ class Kept:
         if self.dice.random() < 0.2:  # somebody else did it as well; one of the two is committed
             other = self.run(assignment, *tables)
             done = self.dice.choice((done, other))
-        self._commit([Report.from_text(one.report.to_text()) for one in done])
+        self._commit(_reports(done), tables)
         assert not self.driver.is_due(self.batch)
         for worker in self.workers:
             if self.dice.random() < 0.3:
@@ -150,13 +157,30 @@ class Kept:
             case _:
                 pass
 
-    def _commit(self, reports: list[Report]) -> None:
-        if self.dice.random() < 0.3:  # the driver dies when the manifest is there, and nothing is cleaned up
-            manifest = self.driver.prepared(self.recipe, self.batch, reports)
-            self.driver.folder.create(f"manifest-{self.batch}", manifest.to_bytes())
+    def _commit(self, reports: list[Report], tables: Tables) -> None:
+        chance = self.dice.random()
+        if chance < 0.3:  # the driver dies when the manifest is there, and nothing is cleaned up
+            self._create(self.driver, reports)
             self._new_driver()
+        elif chance < 0.4:  # another run has opened the checkpoint: what this one did counts for nothing
+            earlier = self.driver
+            self._new_driver()
+            with pytest.raises(StateError, match=r"error\[HW931\]"):
+                earlier.commit(self.recipe, self.batch, reports)
+            self.driver.commit(self.recipe, self.batch, _reports(self.run(self.assignment(), *tables)))
+        elif chance < 0.5:  # or it opened it just before this one's manifest is there: that counts, and not its own
+            earlier = self.driver
+            self._new_driver()
+            others = _reports(self.run(self.assignment(), *tables))
+            made = self._create(earlier, reports)
+            assert self.driver.commit(self.recipe, self.batch, others) == made
         else:
             self.driver.commit(self.recipe, self.batch, reports)
+
+    def _create(self, driver: Checkpoint, reports: list[Report]) -> Manifest:
+        manifest = driver.prepared(self.recipe, self.batch, reports)
+        assert driver.folder.create(f"manifest-{self.batch}", manifest.to_bytes())
+        return manifest
 
     def _new_driver(self) -> None:
         self.driver = Checkpoint(self.path)

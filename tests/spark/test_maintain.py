@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import os
 import shutil
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 import headwater as hw
 from headwater import spark as hws
 from headwater.files.names import file_name
+from headwater.spark import rounds
 from headwater.spark.checkpoint import Checkpoint
 from tests.spark.workers import python_workers
 
@@ -196,8 +198,18 @@ def test_poisoned_rows_are_set_aside(spark: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("exchange", ["gang", "shuffle"])
-def test_rows_are_set_aside_once_and_nothing_else_stays(spark: Any, tmp_path: Path, exchange: str) -> None:
-    """A shuffle may end a transaction in several workers, each of which writes what it did."""
+def test_rows_are_set_aside_once_and_nothing_else_stays(
+    spark: Any, tmp_path: Path, exchange: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last round of a shuffle ends a transaction in one worker, and what it did is asked of any: here of others."""
+    outcomes = rounds.outcomes
+
+    def of_others(*given: Any) -> Any:
+        for worker in python_workers():
+            os.kill(worker, signal.SIGKILL)
+        return outcomes(*given)
+
+    monkeypatch.setattr(rounds, "outcomes", of_others)
     source, checkpoint, state = tmp_path / "in", str(tmp_path / "check"), tmp_path / "check" / "headwater"
     bad = [{"x": None, "y": at, "_change_type": "insert"} for at in range(4)]
     for batch in range(3):
