@@ -35,7 +35,7 @@ LOWERED: Mapping[str, int] = {
     "engine.shard._BULK_FROM": 0,
     "engine.sieve._WORTH": 1,
     "engine.snapshot._BLOCK": 64,
-    "engine.snapshot._MANY": 0,
+    "engine.soundness._PART": 1,
     "engine.standing._FLOOR": 1,
     "engine.store._CHUNK": 1,
     "engine.store._FEW": 1,
@@ -70,6 +70,8 @@ _SHOWN = "how much is shown"
 _TOLD = "tests of its own set it"
 
 KEPT: Mapping[str, str] = {
+    "engine.arrow_stream._NOTHING": _BOUND,
+    "engine.arrow_stream._ROWS_PER_BYTE": _BOUND,
     "engine.budget._NOTED": "bytes of a row",
     "engine.budget._RESERVE": "a share, at every size the same",
     "engine.frontier_kernels.STEPS": "compiled into a kernel; the stop that it makes is made by a full heap too",
@@ -78,6 +80,7 @@ KEPT: Mapping[str, str] = {
     "engine.logic._UNKNOWN": _CODE,
     "engine.snapshot.VERSION": _FORMAT,
     "engine.snapshot._ALIGNMENT": _FORMAT,
+    "engine.soundness._BITS_PER_ROW": _BOUND,
     "engine.standing._CELL": "bytes of a group",
     "engine.states.BASE": _CODE,
     "engine.states.EVER": _CODE,
@@ -85,6 +88,7 @@ KEPT: Mapping[str, str] = {
     "engine.states.GONE": _CODE,
     "engine.states.MARKED": _CODE,
     "engine.store._EVER_WORTH": _CODE,
+    "engine.states.RENUMBER_FROM": _TOLD,
     "engine.values.NULL": _CODE,
     "engine.values._JUDGED": "values that are looked at to judge all, not a size",
     "exchange.doorkeeper._GRACE": _SECONDS,
@@ -115,6 +119,7 @@ KEPT: Mapping[str, str] = {
     "spark.failures.TRIES": "tries, not a size",
     "spark.hadoop._BUFFER": "handed to Hadoop's own copying",
     "spark.jobs._MOST_VIEWS": _SHOWN,
+    "spark.lines._NONCE": _FORMAT,
     "spark.live._KEPT": "entries of a cache",
     "spark.log._ALIGNMENT": _FORMAT,
     "spark.manifest.FORMAT": _FORMAT,
