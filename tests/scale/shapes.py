@@ -45,7 +45,7 @@ def _closure_2(dice: Random, size: float) -> Base:
 
 
 def _closure_2_chains(dice: Random, size: float) -> Base:
-    return {"e": chains(dice, int(250 * size), 30)}
+    return {"e": chains(dice, int(500 * size), 30)}
 
 
 def _closure_2_sparse(dice: Random, size: float) -> Base:

@@ -14,18 +14,25 @@ import pytest
 from tests.scale.shapes import SHAPES
 
 _ROOT = Path(__file__).parents[2]
+_TIMED = "timed"
+_ALL = (*SHAPES, _TIMED)
+_BOUNDS = {  # kept apart from the other kernels: numba's cache does not tell them apart
+    "NUMBA_BOUNDSCHECK": "1",
+    "NUMBA_CACHE_DIR": str(_ROOT / "build" / "bounds_checked"),
+}
 _BOUNDED = {  # shapes whose kernels are run with bounds checks, and a size at which they still grow, sort and rehash
     "closure_2_sparse": 0.4,
     "closure_3": 0.6,
     "closure_4": 0.4,
-    "cubed": 0.3,
+    "cubed_layers": 0.5,
     "dyck": 0.3,
     "above": 0.3,
 }
 
 
 def run(name: str, seed: int, size: float = 1.0, settings: Mapping[str, str] | None = None) -> None:
-    command = [sys.executable, "-X", "faulthandler", "-m", "tests.scale.run", name, str(seed), str(size)]
+    module = ["tests.scale.timed"] if name == _TIMED else ["tests.scale.run", name]
+    command = [sys.executable, "-X", "faulthandler", "-m", *module, str(seed), str(size)]
     path = os.pathsep.join([str(_ROOT), *sys.path])
     done = subprocess.run(
         command,
@@ -37,7 +44,7 @@ def run(name: str, seed: int, size: float = 1.0, settings: Mapping[str, str] | N
     )
     if done.returncode == 0:
         return
-    steps = done.stdout.strip().splitlines()
+    steps = done.stdout.strip().splitlines() or ["the start"]
     if done.returncode < 0:
         ended = f"ended by {signal.Signals(-done.returncode).name} in `{steps[-1]}`"
     else:
@@ -45,25 +52,24 @@ def run(name: str, seed: int, size: float = 1.0, settings: Mapping[str, str] | N
     pytest.fail(f"{' '.join(command[3:])}: {ended}\n{done.stderr[-3_000:]}", pytrace=False)
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", _ALL)
 def test_oracle_at_size(name: str) -> None:
     run(name, seed=0)
 
 
 @pytest.mark.parametrize("name", _BOUNDED)
 def test_oracle_with_bounds_checked(name: str) -> None:
-    """Kernels compiled with bounds checks, kept apart from the others: numba's cache does not tell them apart."""
-    run(name, 0, _BOUNDED[name], {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(_ROOT / "build" / "bounds_checked")})
+    run(name, 0, _BOUNDED[name], _BOUNDS)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(1, 11))
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", _ALL)
 def test_oracle_at_size_more_seeds(name: str, seed: int) -> None:
     run(name, seed)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", _ALL)
 def test_oracle_with_bounds_checked_everywhere(name: str) -> None:
-    run(name, 1, 0.5, {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(_ROOT / "build" / "bounds_checked")})
+    run(name, 1, 0.5, _BOUNDS)
