@@ -41,7 +41,7 @@ from headwater.engine.level import LevelRun, LevelRunner, Transaction, distinct
 from headwater.engine.shard import Change, Shard
 from headwater.engine.states import GONE
 from headwater.engine.values import Codes, Symbols
-from headwater.exchange.packing import pack, unpack
+from headwater.exchange.packing import pack, refuse_unsound, unpack
 from headwater.exchange.routing import Owners
 from headwater.exchange.scheme import Place, Scheme
 from headwater.exchange.wire import Incoming, Outgoing, Parcel, Stir
@@ -240,6 +240,14 @@ class Member:
                 raise StateError(f"shard {sender} sent rows of `{parcel.shipment}` where none are expected")
             rows = unpack(self.shard.stores[shipment.outbox].table, parcel.rows, self.shard.symbols)
             yield shipment.inbox, _signed(sender, rows)
+
+    def refuse_unsound(self, incoming: Incoming) -> None:
+        """Raise StateError, LookupError, TypeError or ValueError if a round from a file is none that this shard can
+        have been given."""
+        for sender, parcel in incoming.parcels:
+            if sender not in range(self.shards) or sender == self.number:
+                raise StateError(f"there is no other shard {sender}")
+            refuse_unsound(self.shard.stores[self.shipments[parcel.shipment].outbox].table, parcel.rows)
 
     # What is told
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from headwater.core.errors import StateError
 from headwater.engine.index import Matrix
+from headwater.engine.soundness import refuse_unknown
 from headwater.engine.values import SYMBOLIC, Codes, Symbols
 from headwater.plan.model import Table
 
@@ -46,6 +47,12 @@ def unpack(table: Table, parcel: pa.Table, symbols: Symbols) -> Codes:
         else:
             raise StateError(f"rows of `{table.name}` arrived with {column.type} where codes should be")
     return out
+
+
+def refuse_unsound(table: Table, parcel: pa.Table) -> None:
+    """Raise StateError, TypeError or ValueError if rows from a file are none that `pack` can have made."""
+    symbols = Symbols()
+    refuse_unknown(table, unpack(table, parcel, symbols), symbols)
 
 
 def _words(codes: npt.NDArray[np.integer[Any]], symbols: Symbols) -> pa.Array:

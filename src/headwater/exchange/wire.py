@@ -14,6 +14,7 @@ from enum import IntEnum
 import pyarrow as pa
 
 from headwater.core.errors import StateError
+from headwater.engine.arrow_stream import read_stream
 
 _MAGIC = b"HWX1"
 _HEAD = struct.Struct("<4sBxxxQ")  # magic, stir, parcels
@@ -139,8 +140,6 @@ def _frames(buffer: pa.Buffer, count: int) -> Iterator[tuple[int, Parcel]]:
 
 
 def _read_parcel(block: pa.Buffer) -> Parcel:
-    with pa.ipc.open_stream(block) as reader:
-        rows = reader.read_all()
-    rows.validate(full=True)
+    rows = read_stream(block)
     about = rows.schema.metadata or {}
     return Parcel(about[_SHIPMENT].decode("utf-8"), about[_MARKS] == b"1", rows)

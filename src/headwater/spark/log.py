@@ -6,7 +6,8 @@ that state measures; a replay that comes out otherwise (another version of a lib
 different state.
 
 A file is a sequence of frames, each with its length and checksum, and says what it is called: one that was put in the
-place of another is told. Nothing in it is executed.
+place of another is told. Nothing in it is executed, and nothing in it is taken at its word: columns, codes and senders
+are checked before a transaction is given them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from headwater.core.errors import StateError
+from headwater.engine.arrow_stream import read_stream
 from headwater.engine.checksum import checksum
 from headwater.engine.shard import Shard
 from headwater.exchange.wire import Incoming, read_incoming, write_incoming
@@ -28,6 +30,7 @@ _FRAME = struct.Struct("<8sQQ")  # what, bytes that follow, their checksum
 _ALIGNMENT = 64
 _OPEN, _INSERT, _DELETE, _ROUND, _SEAL = b"HWOPEN 2", b"INSERT  ", b"DELETE  ", b"ROUND   ", b"SEAL    "
 _RELATION = b"headwater.relation"
+_INT64 = range(-(2**63), 2**63)
 Tables = Mapping[str, pa.Table]
 
 
@@ -66,7 +69,10 @@ def read(content: bytes, name: str, where: str) -> tuple[Entry, dict[str, list[i
     """What `write` was given, in the file of this name, which is in a folder `where`."""
     try:
         return _read(content, name)
-    except (struct.error, OSError, LookupError, TypeError, ValueError, pa.ArrowException, StateError) as problem:
+    except (
+        *(struct.error, OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError, MemoryError),
+        *(pa.ArrowException, StateError),
+    ) as problem:
         raise StateError(
             f"{where}/{name} is damaged ({problem}); restore the checkpoint from a copy, or start with a new one"
         ) from problem
@@ -82,7 +88,10 @@ def _read(content: bytes, name: str) -> tuple[Entry, dict[str, list[int]]]:
     opened = json.loads(payload.to_pybytes())
     if opened.get("name", name) != name:  # logs of earlier versions do not say
         raise ValueError(f"it is {opened['name']}")
-    entry = Entry(bool(opened["first"]), inserts, deletes, opened["now"])
+    now = opened["now"]
+    if now is not None and (type(now) is not int or now not in _INT64):
+        raise ValueError("its time cannot be")
+    entry = Entry(bool(opened["first"]), inserts, deletes, now)
     for what, payload in frames:
         if what == _SEAL:
             if next(frames, None) is not None:
@@ -121,7 +130,7 @@ def _frames(content: pa.Buffer) -> Iterator[tuple[bytes, pa.Buffer]]:
 
 def _to_ipc(name: str, rows: pa.Table) -> pa.Buffer:
     if not rows.num_columns:  # Arrow would forget how many there are
-        rows = pa.table({"": pa.nulls(rows.num_rows)})
+        rows = pa.table({"": pa.nulls(min(1, rows.num_rows))})  # one is as good as many
     sink = pa.BufferOutputStream()
     named = rows.replace_schema_metadata({_RELATION: name.encode()})
     with pa.ipc.new_stream(sink, named.schema) as writer:
@@ -130,7 +139,6 @@ def _to_ipc(name: str, rows: pa.Table) -> pa.Buffer:
 
 
 def _from_ipc(payload: pa.Buffer) -> tuple[str, pa.Table]:
-    with pa.ipc.open_stream(payload) as reader:
-        rows = reader.read_all()
+    rows = read_stream(payload)
     name = rows.schema.metadata[_RELATION].decode()
     return name, rows.select([]) if rows.column_names == [""] else rows.replace_schema_metadata(None)

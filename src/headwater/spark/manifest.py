@@ -104,6 +104,19 @@ class Manifest:
         feed = self.metrics.get("feed", {})
         return frozenset((*(name for files in feed.values() for name in files), *self.set_aside))
 
+    def _refuse_unsound(self) -> None:
+        """Raise TypeError or ValueError if a manifest from a file says what none can say."""
+        saved = [one for part in self.parts for one in (*([part.snapshot] if part.snapshot else []), *part.logs)]
+        numbers = [self.batch, *(number for one in saved for number in (one.batch, one.bytes, one.rows))]
+        if self.clock is not None:
+            numbers.append(abs(self.clock))
+        if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
+            raise ValueError("a number in it cannot be")
+        if not all(_is_below(name) for name in (*self.files, *self.set_aside)):
+            raise ValueError("it names files elsewhere")
+        if self.recipe.shards != len(self.parts):
+            raise ValueError("it has other parts than shards")
+
     def to_bytes(self) -> bytes:
         text = json.dumps(
             {
@@ -137,7 +150,7 @@ class Manifest:
             raise StateError(f"{where} is damaged; {_RESTORE}")
         try:
             given = json.loads(text)
-            return cls(
+            made = cls(
                 given["batch"],
                 Recipe.from_json(given["recipe"]),
                 tuple(Part.from_json(part) for part in given["parts"]),
@@ -148,8 +161,16 @@ class Manifest:
                 given.get("query"),
                 given.get("epoch", 0),
             )
-        except (LookupError, TypeError, ValueError) as problem:
+            made._refuse_unsound()
+            return made
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as problem:
             raise StateError(f"{where} is damaged ({problem!r}); {_RESTORE}") from problem
+
+
+def _is_below(name: Any) -> bool:
+    """Whether a file's name leads nowhere but below the folder of the checkpoint: files that it names are removed."""
+    parts = name.split("/")
+    return len(parts) > 1 and "\0" not in name and not {"", ".", ".."}.intersection(parts)
 
 
 _RESTORE = "restore the checkpoint from a copy, or start with a new one"

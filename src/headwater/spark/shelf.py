@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from headwater.core.errors import StateError
+from headwater.core.errors import HeadwaterError, StateError
 from headwater.engine.guard import NO_GUARD
 from headwater.engine.snapshot import Snapshot, pack
 from headwater.exchange.member import Member, Outcome
@@ -221,28 +221,39 @@ def _open(folder: Folder, snapshot: Saved, member: Member) -> None:
         )
     for value in saved.symbols:
         member.shard.symbols.number(value)
-    try:
-        saved.fill(member.shard)
-    except (LookupError, ValueError) as problem:
-        raise StateError(f"{folder.path}/{snapshot.name} is not of this program ({problem!r})") from problem
+    saved.fill(member.shard)
 
 
 def _replay(folder: Folder, name: str, member: Member) -> None:
+    where = f"{folder.path}/{name}"
     entry, sealed = log.read(folder.read(name), name, folder.path)
     member.shard.guard = NO_GUARD  # it passed it when it was committed
+    try:
+        for incoming in entry.rounds:
+            member.refuse_unsound(incoming)
+        _run_again(member, entry, sealed)
+    except StateError as problem:
+        raise StateError(f"{where} cannot be replayed: {problem}; {_ADVICE}") from problem
+    except HeadwaterError:
+        raise
+    except Exception as problem:  # what else a forged log leads to
+        raise StateError(f"{where} is damaged ({problem!r}); {_ADVICE}") from problem
+
+
+def _run_again(member: Member, entry: log.Entry, sealed: Mapping[str, list[int]]) -> None:
     run = member.transaction(entry.inserts, entry.deletes, now=entry.now, first=entry.first)
     rounds = iter(entry.rounds)
     try:
         next(run)
         while (incoming := next(rounds, None)) is not None:
             run.send(incoming)
-        raise StateError(f"{folder.path}/{name} ends before its batch does; {_ADVICE}")
+        raise StateError("it ends before its batch does")
     except StopIteration:
         pass
     finally:
         run.close()
     if next(rounds, None) is not None or log.seal(member.shard, exact=_is_exact(member)) != sealed:
-        raise StateError(f"replaying {folder.path}/{name} led to another state than its batch did; {_ADVICE}")
+        raise StateError("that led to another state than its batch did")
 
 
 _ADVICE = "go on with the versions of Headwater and of its libraries that wrote it, or start with a new checkpoint"
