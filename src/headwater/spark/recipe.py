@@ -81,7 +81,11 @@ class Recipe:
 
     def scheme(self) -> Scheme:
         """The scheme, built again from the program and the types."""
-        found = choose(self.compiled(), self.known, self.shards, columns=self.columns, kinds=(self.kind,))
+        program = self.compiled()
+        try:
+            found = choose(program, self.known, self.shards, columns=self.columns, kinds=(self.kind,))
+        except (LookupError, TypeError, ValueError, AttributeError) as problem:
+            raise StateError(f"the checkpoint's program cannot be planned with its types ({problem!r})") from problem
         if _layout(found.plan) != self.layout:
             raise StateError(_OTHER_VERSION)
         return found
@@ -136,7 +140,8 @@ class Recipe:
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Recipe:
-        return cls(
+        """What `to_json` gave; LookupError, TypeError or ValueError if it is something else."""
+        made = cls(
             given["program"],
             tuple(given["disabled"]),
             {name: tuple(kinds) for name, kinds in given["types"].items()},
@@ -147,6 +152,15 @@ class Recipe:
             given["watermarks"],
             given["notes"],
         )
+        texts = [made.program, made.kind, made.layout, *made.disabled, *made.types, *made.columns, *made.watermarks]
+        texts += (name for names in made.columns.values() for name in names)
+        texts += (kind for kinds in made.types.values() for kind in kinds if kind is not None)
+        numbers = [made.shards, *made.watermarks.values()]
+        if not all(type(text) is str for text in texts) or not all(type(number) is int for number in numbers):
+            raise TypeError("its recipe is none")
+        if made.shards < 1 or not isinstance(made.notes, dict):
+            raise ValueError("its recipe is none")
+        return made
 
 
 _OTHER_VERSION = "this version of Headwater plans the program in another way; go on with the version that wrote it"
