@@ -68,18 +68,21 @@ def test_rows_that_take_no_bytes_are_refused(rows: pa.Table, reason: str) -> Non
     content = write_incoming(Incoming([(1, Parcel("outbox", False, rows))], Stir.SENT))
     with pytest.raises(StateError, match=reason):
         read_incoming(content)
-    written = b"".join(map(bytes, log.write(log.Entry(False, {"link": rows}, {}), {})))
+    written = b"".join(map(bytes, log.write(log.Entry(False, {"link": rows}, {}), {}, "some log")))
     with pytest.raises(StateError, match=reason):
-        log.read(written, "some log")
+        log.read(written, "some log", "here")
 
 
 def test_compressed_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few of their bytes could fill the memory."""
-    rows = pa.table({"x": [0] * 100_000})
-    entry = log.Entry(False, {"link": rows}, {})
-    assert log.read(b"".join(map(bytes, log.write(entry, {}))), "some log")[0].inserts["link"].num_rows == 100_000
+    entry = log.Entry(False, {"link": pa.table({"x": [0] * 100_000})}, {})
+
+    def read() -> log.Entry:
+        return log.read(b"".join(map(bytes, log.write(entry, {}, "some log"))), "some log", "here")[0]
+
+    assert read().inserts["link"].num_rows == 100_000
     plain = pa.ipc.new_stream
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     monkeypatch.setattr(pa.ipc, "new_stream", lambda sink, schema: plain(sink, schema, options=options))
     with pytest.raises(StateError, match="compressed columns"):
-        log.read(b"".join(map(bytes, log.write(entry, {}))), "some log")
+        read()

@@ -101,6 +101,8 @@ class Snapshot:
                 "open it with the version that wrote it, or load the data anew"
             )
         self.about: dict[str, Any] = header["about"]
+        if not isinstance(self.about, dict):
+            raise TypeError("its header is none")
         self._tick = _number(header["tick"], range(EVER), "the number of its rounds")
         self._clock = None if header["clock"] is None else _number(header["clock"], _INT64, "its time")
         if body.size != header["length"]:

@@ -107,19 +107,16 @@ class Manifest:
     def _refuse_unsound(self) -> None:
         """Raise TypeError or ValueError if a manifest from a file says what none can say."""
         saved = [one for part in self.parts for one in (*([part.snapshot] if part.snapshot else []), *part.logs)]
-        numbers = [
-            self.batch,
-            *self.rejected.values(),
-            *(number for one in saved for number in (one.batch, one.bytes, one.rows)),
-        ]
+        numbers = [self.batch, self.epoch, *self.rejected.values()]
+        numbers += (number for one in saved for number in (one.batch, one.bytes, one.rows))
         if self.clock is not None:
             numbers.append(abs(self.clock))
         if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
             raise ValueError("a number in it cannot be")
-        if not all(_is_below(name) for name in (*self.files, *self.set_aside)):
-            raise ValueError("it names files elsewhere")
         if not isinstance(self.metrics, dict) or not isinstance(self.query, str | None):
             raise TypeError("what it tells of its batch is none")
+        if not all(_is_below(name) for name in (*self.files, *self.told)):
+            raise ValueError("it names files elsewhere")
         if self.recipe.shards != len(self.parts):
             raise ValueError("it has other parts than shards")
 
