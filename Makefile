@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run run-spark run-embedded test lint bench experiments soak formats clean
+.PHONY: run run-spark run-embedded test lint bench experiments soak mutants formats clean
 .DELETE_ON_ERROR:
 
 # What Headwater does, on a small network: routes from Lisbon, what changes as cables fail, why one route is there.
@@ -50,6 +50,10 @@ experiments: $(VENV)/.bench
 
 soak: $(VENV)/.test
 	$(BIN)/pytest -n auto -m "" --hypothesis-profile=soak
+
+# Plants 200 mistakes in a copy of the tree, one at a time, and reports those that no test notices: about an hour.
+mutants: $(VENV)/.test
+	PYTHONPATH=src:. $(BIN)/python -m tests.mutants $(MUTANTS)
 
 # Delta and Iceberg, each on the last Spark that it has a build for: two Sparks are downloaded, 450 MB each.
 formats: $(VENV)-spark-4.2/.test $(VENV)-spark-4.1/.test

@@ -1,5 +1,5 @@
 """Settings that every test shares: random tests keep no clock and draw the same examples on every machine; `make soak`
-draws anew each time, and many more."""
+draws anew each time, and many more; `make mutants` draws few, because it runs them often."""
 
 from __future__ import annotations
 
@@ -12,4 +12,5 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("default", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("soak", settings.get_profile("default"), derandomize=False, max_examples=20_000)
+settings.register_profile("mutants", settings.get_profile("default"), max_examples=20)
 settings.load_profile("default")

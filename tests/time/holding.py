@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import assume
 
 import headwater as hw
+from tests.engine.holding import QUICK
 from tests.engine.opened import change_of
 from tests.oracle.evaluate import Diverges
 from tests.oracle.program import Row, State, reads
@@ -24,6 +25,8 @@ def hold(check: Check, case: TimedCase) -> None:
     except Diverges:
         assume(False)  # too large for the oracle
     except Exception as problem:
+        if QUICK:
+            raise
         small = _shorter(check, case, type(problem))
         raise AssertionError(f"{timed_text(small)}\n{_shown(check, small)}\nscript:\n{_listed(small)}") from problem
 

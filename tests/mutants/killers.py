@@ -1,0 +1,150 @@
+"""Which tests look at which files, the likeliest to notice a mistake first; a minute for all of a file's at most."""
+
+from __future__ import annotations
+
+_MAINTENANCE = "tests/engine/test_oracle_maintenance.py::test_oracle_"
+_TIME = "tests/time/test_oracle_time.py::test_oracle_"
+
+ENGINE = (
+    "tests/engine/test_oracle_regressions.py",
+    "tests/database/test_without.py",
+    "tests/engine/test_hurry.py",
+    f"{_MAINTENANCE}larger_graphs_with_no_room_to_spare",
+    f"{_MAINTENANCE}with_no_room_to_spare",
+    f"{_MAINTENANCE}rows_and_changes_of_templates",
+    f"{_MAINTENANCE}rows_and_changes_with_nulls",
+    f"{_TIME}with_no_room_to_spare_and_reopened",
+    "tests/database/test_rollback.py",
+    "tests/engine/test_turns.py",
+    "tests/engine/test_snapshot.py",
+    f"{_MAINTENANCE}rows_and_changes_of_random_programs",
+    f"{_MAINTENANCE}any_batching",
+    f"{_MAINTENANCE}proofs",
+    f"{_MAINTENANCE}what_if",
+    f"{_TIME}rows_and_changes_over_time",
+)
+"""Whatever rows go through."""
+
+TIMED = (
+    "tests/time/test_clock.py",
+    "tests/time/test_oracle_frontier.py",
+    "tests/time/test_oracle_cheapest.py",
+    f"{_TIME}rows_and_changes_over_time",
+    f"{_TIME}with_no_room_to_spare_and_reopened",
+    f"{_TIME}valid_until_is_when_a_row_ends",
+)
+
+SHARDS = (
+    "tests/exchange/test_agree_regressions.py",
+    "tests/exchange/test_specs.py",
+    "tests/exchange/test_scheme.py",
+    "tests/exchange/test_cluster.py",
+    "tests/exchange/test_travel.py",
+    "tests/exchange/test_agree_shards.py",
+)
+
+GANG = ("tests/exchange/test_gang.py", *SHARDS)
+
+NODES = (
+    "tests/exchange/nodes/test_message.py",
+    "tests/exchange/nodes/test_named.py",
+    "tests/exchange/nodes/test_paper_example.py",
+    "tests/exchange/nodes/test_network.py",
+    "tests/exchange/nodes/test_oracle_networks.py",
+    "tests/exchange/nodes/test_oracle_time.py",
+)
+
+STATE = (
+    "tests/spark/test_checkpoint.py",
+    "tests/spark/test_bundles.py",
+    "tests/spark/test_oracle_state.py",
+    "tests/spark/test_neighbours.py",
+)
+
+REWRITES = (
+    "tests/rewrite/test_specs.py",
+    "tests/rewrite/test_rules.py",
+    "tests/engine/test_oracle_regressions.py",
+    "tests/rewrite/test_oracle_same_answers.py",
+    "tests/rewrite/test_oracle_random_programs.py",
+    "tests/exchange/test_agree_regressions.py",
+    "tests/time/test_leases.py",
+    "tests/time/test_clock.py",
+    "tests/exchange/test_specs.py",
+)
+
+PLANS = (
+    "tests/cli/test_plan.py",
+    "tests/exchange/test_specs.py",
+    "tests/exchange/test_scheme.py",
+    *ENGINE[:7],
+    *SHARDS,
+    *ENGINE[7:],
+    "tests/provenance/test_demand.py",
+)
+
+INTAKE = (
+    "tests/database/test_rows_in.py",
+    "tests/database/test_types_learnt.py",
+    "tests/database/test_transactions.py",
+    "tests/database/test_edges.py",
+    "tests/database/test_nulls.py",
+    "tests/files/test_read.py",
+)
+
+EXPRESSIONS = (
+    "tests/core/test_agree_functions.py",
+    "tests/core/test_functions.py",
+    "tests/engine/test_agree_logic.py",
+    "tests/database/test_nulls.py",
+    "tests/database/test_user_functions.py",
+    *ENGINE,
+)
+
+BY_FILE: dict[str, tuple[str, ...]] = {
+    "engine/answers.py": ("tests/database/test_edges.py", "tests/sql/test_recursion.py", *ENGINE),
+    "engine/checksum.py": ("tests/engine/test_snapshot.py", "tests/spark/test_checkpoint.py"),
+    "engine/clock.py": (*TIMED, *ENGINE[:5]),
+    "engine/columns.py": (*INTAKE, *ENGINE[:5]),
+    "engine/compaction.py": ("tests/database/test_keeping.py", *ENGINE),
+    "engine/copies.py": (*ENGINE, *SHARDS),
+    "engine/expiry.py": (*TIMED, *ENGINE[:5]),
+    "engine/expressions.py": EXPRESSIONS,
+    "engine/fitting.py": INTAKE,
+    "engine/frontier.py": (*TIMED, *ENGINE),
+    "engine/frontier_kernels.py": (*TIMED, *ENGINE),
+    "engine/frontiers.py": (*TIMED, *ENGINE),
+    "engine/fused_frontier.py": (*TIMED, *ENGINE),
+    "engine/guard.py": ("tests/database/test_guard.py", "tests/database/test_interruption.py", *ENGINE),
+    "engine/intake.py": INTAKE,
+    "engine/level_names.py": ("tests/database/test_guard.py", "tests/database/test_user_functions.py", *ENGINE[:5]),
+    "engine/logic.py": EXPRESSIONS,
+    "engine/moments.py": (*INTAKE, *TIMED),
+    "engine/ordering.py": ("tests/database/test_edges.py", "tests/sql/test_recursion.py", *EXPRESSIONS),
+    "engine/reloading.py": ("tests/database/test_types_learnt.py", "tests/database/test_keeping.py", *ENGINE),
+    "engine/sieve.py": (*TIMED, *ENGINE),
+    "engine/snapshot.py": ("tests/engine/test_snapshot.py", "tests/database/test_keeping.py", *ENGINE[3:5], *STATE),
+    "engine/symbol_columns.py": (*INTAKE, "tests/engine/test_symbols.py", *ENGINE[:5]),
+    "engine/term_values.py": EXPRESSIONS,
+    "engine/values.py": (*INTAKE, "tests/engine/test_symbols.py", *EXPRESSIONS),
+    "exchange/doorkeeper.py": GANG,
+    "exchange/gang.py": GANG,
+    "exchange/rendezvous.py": GANG,
+    "exchange/wire.py": GANG,
+    "plan/explain.py": ("tests/cli/test_plan.py", "tests/exchange/test_specs.py"),
+}
+
+BY_FOLDER: dict[str, tuple[str, ...]] = {
+    "engine": ENGINE,
+    "exchange/nodes": NODES,
+    "exchange": SHARDS,
+    "plan": PLANS,
+    "rewrite": REWRITES,
+    "spark": STATE,
+}
+
+
+def killers(path: str) -> tuple[str, ...]:
+    """The tests for a file of `src/headwater`, each once."""
+    found = BY_FILE.get(path) or next(tests for folder, tests in BY_FOLDER.items() if path.startswith(f"{folder}/"))
+    return tuple(dict.fromkeys(found))
