@@ -400,3 +400,15 @@ def test_a_fact_of_the_program_outlives_the_rows_that_renewed_it() -> None:
     assert db.rows("q") == {("a",)}, "what the program states cannot be deleted"
     db.advance(7)
     assert (db.rows("p"), db.rows("q")) == (set(), set())
+
+
+def test_a_fact_of_the_program_that_waits_for_a_step_cannot_be_deleted() -> None:
+    db = opened("stream p(t: int, x: string).\np(1, a).\nq(X) :- p(_, X).\nquery q(X), WINDOW(8, 3).")
+    db.apply(delete={"p": [(1, "a")]})
+    db.apply(insert={"p": [(2, "a")]})
+    db.advance(3)
+    assert db.rows("q") == {("a",)}
+    db.apply(delete={"p": [(2, "a")]})
+    assert (db.rows("q"), db.valid_until("q", ("a",))) == ({("a",)}, 9)
+    db.advance(9)
+    assert db.rows("q") == set()

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from headwater.core.errors import DataError
 from headwater.engine.expiry import Expiries
+from headwater.engine.index import Rows
 from headwater.engine.level import Transaction
 from headwater.engine.selection import rows_with
 from headwater.engine.states import BASE, EVER, GHOST, GONE
@@ -78,8 +79,15 @@ class Clock:
                 rows = _expiries(waiting).due(now)
                 if rows.size:
                     waiting.set_state(rows, GONE, transaction.journal)
-                    codes = waiting.data[rows, : waiting.width - 1].astype(np.int64)
-                    self._admit(transaction, store, codes, BASE, np.zeros((rows.size, 0), dtype=np.int32))
+                    self._begin(transaction, store, waiting, rows)
+
+    def _begin(self, transaction: Transaction, store: Store, waiting: Store, rows: Rows) -> None:
+        """Facts of the program before the rows that renew them: those are versions that can go again."""
+        rules = waiting.rules[rows]
+        for rule in np.unique(rules)[::-1].tolist():
+            those = rows[rules == rule]
+            codes = waiting.data[those, : waiting.width - 1].astype(np.int64)
+            self._admit(transaction, store, codes, rule, np.zeros((those.size, 0), dtype=np.int32))
 
     def insert(self, transaction: Transaction, store: Store, rows: Codes, rule: int, proofs: Proofs) -> None:
         """Rows of a stream or of a relation with a ttl, as written; those of a later step wait for it."""
@@ -98,7 +106,7 @@ class Clock:
                 codes = np.column_stack([rows[soon], starts[soon]])
                 waiting.admit([codes[:, column] for column in range(waiting.width)])
                 none = np.zeros((codes.shape[0], 0), dtype=np.int32)
-                waiting.merge(codes, none, BASE, transaction.tick, transaction.journal)
+                waiting.merge(codes, none, rule, transaction.tick, transaction.journal)
                 rows, proofs = rows[~soon], proofs[~soon]
         self._admit(transaction, store, rows, rule, proofs)
 
@@ -109,6 +117,7 @@ class Clock:
         waiting = self._stores.get(pending(store.name))
         if waiting is not None:
             found = rows_with(waiting.index(tuple(identity)), keys, waiting)[1]
+            found = found[waiting.rules[found] == BASE]
             if found.size:
                 waiting.set_state(np.unique(found), GONE, transaction.journal)
         self._end(transaction, store, keys)
