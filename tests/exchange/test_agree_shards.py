@@ -25,7 +25,9 @@ EXCHANGED = (
     "same_generation",
     "shortest",
     "single_source",
+    "tallies",
     "top_paths",
+    "unpriced",
 )
 
 DECOMPOSED = ("company_control", "path_vector", "path_vector_as_printed", "top_paths")

@@ -127,7 +127,10 @@ def _aggregated(rules: list[Rule], state: State, size: int) -> set[Row]:
             groups.setdefault(group, []).append(pooled)
     rows = set()
     for group, pools in groups.items():
-        results = [aggregate(shape, [pooled[at] for pooled in pools]) for at, shape in enumerate(shapes.values())]
+        results = [
+            list(map(fits, aggregate(shape, [pooled[at] for pooled in pools])))
+            for at, shape in enumerate(shapes.values())
+        ]
         for chosen in product(*results):
             values, plain = iter(chosen), iter(group)
             rows.add(tuple(next(values) if at in shapes else next(plain) for at in range(len(rules[0].args))))
@@ -314,11 +317,18 @@ def value_of(term: Term, binding: Binding) -> Value:
             missing = _missing((one, other))
             if missing is not _FOUND:
                 return missing
-            return NOTHING if op in "/%" and other == 0 else ARITHMETIC[op](one, other)
+            return NOTHING if op in "/%" and other == 0 else fits(ARITHMETIC[op](one, other))
         case Wild():
             raise ValueError("a wildcard has no value")
         case _:
             assert_never(term)
+
+
+def fits(value: Value) -> Value:
+    """The value, if 64 bits hold it: with a larger one, an engine must refuse the transaction."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise Diverges(f"{value} has more than 64 bits")
+    return value
 
 
 _FOUND = object()

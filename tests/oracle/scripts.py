@@ -36,10 +36,17 @@ Script: TypeAlias = tuple[Transaction, ...]
 FAR_APART = {**DOMAINS, "int": (0, 1, 3, 1_000_003, 2**40)}
 """Integers that no table can be addressed by."""
 
+HUGE = {**DOMAINS, "int": (0, 1, 2**31 - 1, 2**31, 2**53 + 1, 2**60)}
+"""Integers around the ends of narrow columns, of floats that are exact, and near the end of all."""
+
 
 def row_pools(dice: Dice, bases: Iterable[Base]) -> Pools:
-    domains = FAR_APART if dice.chance(25) else DOMAINS
-    return {base.name: [_row(dice, base, domains) for _ in range(dice.number(2, 12))] for base in bases}
+    """Rows to edit; now and then a relation never gets any."""
+    domains = dice.pick((DOMAINS, DOMAINS, DOMAINS, DOMAINS, FAR_APART, HUGE))
+    return {
+        base.name: [_row(dice, base, domains) for _ in range(0 if dice.chance(5) else dice.number(2, 12))]
+        for base in bases
+    }
 
 
 def _row(dice: Dice, base: Base, domains: Mapping[str, tuple[Value, ...]]) -> Row:
@@ -60,6 +67,8 @@ def states(script: Iterable[Transaction], keys: Mapping[str, tuple[int, ...]]) -
 def random_script(dice: Dice, pools: Pools, longest: int = 6) -> Script:
     """One to `longest` transactions; the first one inserts, because an empty database has nothing to lose."""
     entries = [(relation, row) for relation, rows in pools.items() for row in rows]
+    if not entries:
+        return (Transaction(),)
     script = [Transaction(insert=_by_relation(entry for entry in entries if dice.chance(70)))]
     for _ in range(dice.number(0, longest - 1)):
         match dice.number(0, 11):

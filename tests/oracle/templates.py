@@ -94,6 +94,60 @@ def labelled(dice: Dice) -> Scenario:
     return same(made, {"e": list(rows)})
 
 
+def crowded(dice: Dice) -> Scenario:
+    """Groups so large that an engine keeps their totals, and totals over these totals."""
+    made = program(
+        {"e": ("int", "int")},
+        rule(head("out", "X", agg("sum", "Y"), agg("count", "Y")), atom("e", "X", "Y")),
+        rule(head("mean", "X", agg("avg", "Y")), atom("e", "X", "Y")),
+        rule(head("all", agg("sum", "S")), atom("out", "X", "S", "N")),
+        rule(head("ends", "X", agg("min", "Y"), agg("sum", "Y")), atom("e", "X", "Y")),
+        rule(head("ends", "X", agg("min", "Y"), agg("sum", "Y")), atom("e", "_", "X"), atom("e", "X", "Y")),
+    )
+    most = dice.pick((90, 160))
+    return same(made, {"e": [(dice.pick((0, 0, 0, 1)), number) for number in range(dice.number(60, most))]})
+
+
+def tallies(dice: Dice) -> Scenario:
+    """Several rules for one head of sums, over atoms that meet in different columns."""
+    bodies = [
+        (atom("a", "X", "Y"), atom("b", "Y", "Z"), atom("c", "Z", "W")),
+        (atom("b", "X", "Y"), atom("c", "Y", "W")),
+        (atom("a", "X", "Y"), atom("a", "Y", "Z"), atom("c", "Z", "W"), no("b", "X", "Z")),
+        (atom("c", "X", "W"), atom("a", "Y", "V"), atom("b", "Y", "V")),
+        (atom("c", "X", "W"), atom("b", "W", "Y")),
+    ]
+    group = dice.pick(("X", "Y"))
+    sums = (agg(dice.pick(("sum", "avg")), "W"), agg("count", dice.pick(("X", "Y"))))
+    tally = [rule(head("tally", group, *sums), *body) for body in dice.shuffled(bodies)[: dice.number(2, 3)]]
+    total = [rule(head("total", agg("sum", "W")), *body) for body in dice.shuffled(bodies)[: dice.number(1, 3)]]
+    made = program({"a": ("int", "int"), "b": ("int", "int"), "c": ("int", "int")}, *tally, *total)
+
+    def rows(most: int) -> list[Row]:
+        return [(dice.number(0, 3), dice.number(0, most)) for _ in range(dice.number(2, 8))]
+
+    return same(made, {"a": rows(3), "b": rows(3), "c": rows(9)})
+
+
+def unpriced(dice: Dice) -> Scenario:
+    """Cheapest paths where some links have no price: whatever is built on one has none either."""
+    longer = (atom("e", "X", "Z", "A"), atom("path", "Z", "Y", "Q", "B"), let("C", plus("A", "B")))
+    best = dice.pick(("min", "max"))
+    made = program(
+        WEIGHTED,
+        rule(head("path", "X", "Y", "P", "C"), atom("e", "X", "Y", "C"), let("P", Items((Var("X"), Var("Y"))))),
+        rule(
+            head("path", "X", "Y", "P", "C"),
+            *longer, let("P", Call("concatPath", (Items((Var("X"), Var("Z"))), Var("Q")))),
+        ),
+        rule(head("best", "X", "Y", agg(best, "C")), atom("path", "X", "Y", "_", "C")),
+        rule(head("cheapest", "X", "Y", "P", "C"), atom("path", "X", "Y", "P", "C"), atom("best", "X", "Y", "C")),
+        queries=(atom("cheapest", "X", "Y", "P", "C"), atom("best", "X", "Y", "C")),
+    )  # fmt: skip
+    made = Program((Base("e", WEIGHTED["e"], nullable=(2,)),), made.rules, made.queries)
+    return same(made, {"e": [(*edge, dice.pick((None, None, 1, 2, 3))) for edge in forward(dice, 8)]})
+
+
 def same_generation(dice: Dice) -> Scenario:
     made = program(
         EDGE,
@@ -397,6 +451,9 @@ TEMPLATES: Mapping[str, Callable[[Dice], Scenario]] = {
     for made in (
         closure,
         labelled,
+        crowded,
+        tallies,
+        unpriced,
         same_generation,
         shortest,
         single_source,

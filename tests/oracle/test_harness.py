@@ -198,7 +198,11 @@ def test_the_oracle_agrees_with_brute_force() -> None:
         if small_enough_for_brute_force(case.program):
             *_, base = states(case.script, case.program.keys)
             small = {name: set(sorted(rows)[:5]) for name, rows in base.items()}
-            assert evaluate(case.program, small) == brute(case.program, small), to_text(case.program)
+            try:
+                tried = brute(case.program, small)
+            except Diverges:
+                continue  # it multiplies whatever there is, also what no 64 bits hold
+            assert evaluate(case.program, small) == tried, to_text(case.program)
             compared += 1
     assert compared >= 25
 

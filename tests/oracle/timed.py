@@ -68,6 +68,7 @@ class TimedCase:
     window: tuple[int, int | None] | None = None
     timed_heads: bool = False
     asks: bool = False  # whether queries name the time
+    facts: Mapping[str, tuple[Row, ...]] = field(default_factory=dict)  # of the program, as they are written
 
     @property
     def negates(self) -> bool:
@@ -132,12 +133,25 @@ class Clock:
         self.late = 0
         self._keys = {name: tuple(at for at in key) for name, key in case.program.keys.items()}
         self._rows: dict[str, list[tuple[Row, int]]] = {base.name: [] for base in case.program.bases}
+        self._facts: dict[str, dict[Row, int]] = {}
+        told = [row[0] for name, rows in case.facts.items() if self._kind(name) == "stream" for row in rows]
+        self._tell(max(told, default=None))
+
+    def _tell(self, now: int | None) -> None:
+        """The clock moves; facts of the program come with the first time that is known, and nobody deletes them."""
+        if self.now is None and now is not None:
+            for name, rows in self.case.facts.items():
+                for row in rows:
+                    row, time = (row[1:], row[0]) if self._kind(name) == "stream" else (row, now)
+                    known = self._facts.setdefault(name, {})
+                    known[row] = max(time, known.get(row, time))
+        self.now = now
 
     def apply(self, step: Step) -> None:
         moments = [one for one in (self.now, step.advance) if one is not None]
         before = max(moments, default=None)
         moments += [row[0] for name, rows in step.insert.items() if self._kind(name) == "stream" for row in rows]
-        self.now = max(moments, default=None)
+        self._tell(max(moments, default=None))
         self._settle()
         for name, rows in step.delete.items():
             for row in rows:
@@ -158,10 +172,13 @@ class Clock:
     def alive(self, moment: int | None = None) -> Alive:
         """The rows alive now, or at a later moment if nothing more begins."""
         when = self.now if moment is None else moment
-        return {
-            name: {row: time for row, time in rows if self._begun(name, time) and self._lives(name, time, when)}
-            for name, rows in self._rows.items()
-        }
+        found: Alive = {}
+        for name, rows in self._rows.items():
+            found[name] = {}
+            for row, time in (*self._facts.get(name, {}).items(), *rows):
+                if self._begun(name, time) and self._lives(name, time, when):
+                    found[name][row] = max(time, found[name].get(row, time))
+        return found
 
     def ends(self) -> list[int]:
         """The moments at which rows that are alive end."""
@@ -283,6 +300,8 @@ def _progressive(case: TimedCase, alive: Alive) -> dict[str, dict[Row, int]]:
 
 def timed_text(case: TimedCase) -> str:
     lines = [_declaration(base, case.lives[base.name]) for base in case.program.bases]
+    facts = tuple(Rule(name, tuple(map(Const, row))) for name, rows in case.facts.items() for row in rows)
+    lines.append(to_text(Program((), facts, ())).rstrip("\n"))
     rules = tuple(_timed_rule(rule, case) for rule in case.program.rules)
     lines.append(to_text(replace(case.program, bases=(), rules=rules, queries=())).rstrip("\n"))
     for query in case.program.queries:

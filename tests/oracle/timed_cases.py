@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.oracle.dice import Dice
-from tests.oracle.program import Agg, Atom, Not, Program, Row, mentioned, reads
+from tests.oracle.program import Agg, Atom, Base, Not, Program, Row, mentioned, reads
 from tests.oracle.random_programs import random_program
 from tests.oracle.scripts import Pools, row_pools
 from tests.oracle.strata import dependencies, reachable
@@ -13,12 +13,13 @@ from tests.oracle.templates import TEMPLATES
 from tests.oracle.timed import Life, Step, TimedCase, steady
 
 
-def timed_case(seed: int) -> TimedCase:
+def timed_case(seed: int, *, facts: bool = True) -> TimedCase:
+    """With `facts`, one whose program may state rows that live by the clock."""
     dice = Dice(seed)
     while True:
         case = _case(dice)
         if any(life.kind != "static" for life in case.lives.values()):
-            return case
+            return case if facts else replace(case, facts={})
 
 
 def _case(dice: Dice) -> TimedCase:
@@ -32,8 +33,10 @@ def _case(dice: Dice) -> TimedCase:
 
 def _over_time(dice: Dice, program: Program, pools: Pools) -> TimedCase:
     used = mentioned(program)
-    bases = tuple(replace(base, declared=True) for base in program.bases if base.name in used)
     stated = {rule.relation for rule in program.rules if not rule.body}
+    bases = tuple(
+        _keyed(dice, replace(base, declared=True), base.name in stated) for base in program.bases if base.name in used
+    )
     program = replace(program, bases=bases)
     aggregates = [arg.function for rule in program.rules for arg in rule.args if isinstance(arg, Agg)]
     negates = any(isinstance(goal, Not) for rule in program.rules for goal in rule.body)
@@ -59,7 +62,28 @@ def _over_time(dice: Dice, program: Program, pools: Pools) -> TimedCase:
     alone = all(steady(program, name) for name in program.derived)
     asks = dice.chance(50)
     case = TimedCase(program, lives, (), window, timed, timed and alone and asks)
+    case = replace(case, facts=_facts(dice, case, pools))
     return replace(case, script=_script(dice, case, pools))
+
+
+def _keyed(dice: Dice, base: Base, stated: bool) -> Base:
+    """Now and then with a key, so that rows of one time take each other's place."""
+    fits = base.key is None and len(base.types) > 1 and not stated
+    return replace(base, key=(0,)) if fits and dice.chance(20) else base
+
+
+def _facts(dice: Dice, case: TimedCase, pools: Pools) -> dict[str, tuple[Row, ...]]:
+    """Rows that the program states and the script may renew, of streams and of relations with a ttl.
+
+    A fact that has the key of a row refuses it, which is an error: so there are none where there is a key.
+    """
+    found: dict[str, tuple[Row, ...]] = {}
+    for name, life in case.lives.items():
+        if life.kind != "static" and name not in case.program.keys and pools[name] and dice.chance(30):
+            rows = dice.picks(pools[name], 1, 2)
+            timed = [(dice.number(0, 3), *row) for row in rows] if life.kind == "stream" else rows
+            found[name] = tuple(dict.fromkeys(timed))
+    return found
 
 
 def _rests_on_stream(program: Program, lives: dict[str, Life], relation: str) -> bool:

@@ -18,6 +18,8 @@ from tests.rewrite.spec_cases import compiled
 
 def check_answers(case: Case, program: Program) -> None:
     """The last state of the script is enough: rewrites know nothing of changes."""
+    if any(base.nullable for base in case.program.bases):
+        reject()  # the evaluator of rewritten programs knows no nulls
     *_, base = states(case.script, case.reference.keys)
     try:
         expected = meaning(case.reference, base)

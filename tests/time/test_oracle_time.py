@@ -132,8 +132,9 @@ def _proofs(case: TimedCase, seed: int) -> None:
                     streamed = case.lives[fact.relation].kind == "stream"
                     identity = fact.row[1:] if streamed else fact.row
                     assert identity in clock.alive()[fact.relation], f"{fact.relation}{fact.row} is not there"
-                ends = [fact.until for fact in facts if fact.until is not None]
-                assert all(fact.decides == (fact.until == min(ends)) for fact in facts if fact.until is not None)
+                leaves = [node for node in proof.nodes() if node.reason in (Reason.FACT, Reason.STATED)]
+                ends = [leaf.until for leaf in leaves if leaf.until is not None]
+                assert all(leaf.decides == (leaf.until == min(ends)) for leaf in leaves if leaf.until is not None)
 
 
 @pairs(40)
@@ -150,8 +151,12 @@ def check_what_if(case: TimedCase, seed: int, provenance: str = "witness") -> No
         engine.apply(step)
         before = expected(case, clock)
         alive = clock.alive()
-        doomed = {name: [row for row in sorted(rows, key=repr) if dice.chance(40)] for name, rows in alive.items()}
         streams = {name for name, life in case.lives.items() if life.kind == "stream"}
+        stated = {(name, row[1:] if name in streams else row) for name, rows in case.facts.items() for row in rows}
+        doomed = {
+            name: [row for row in sorted(rows, key=repr) if (name, row) not in stated and dice.chance(40)]
+            for name, rows in alive.items()
+        }
         told = engine.db.without(
             {name: [(0, *row) if name in streams else row for row in rows] for name, rows in doomed.items() if rows}
         )
