@@ -97,3 +97,16 @@ def test_like_escapes() -> None:
     assert not regex.is_like("50x", "50!%", "!")
     assert regex.is_like("a.b\nc", "a._c".replace("_c", "_%c"))
     assert not regex.is_like("axb", "a.b")
+
+
+def test_like_without_single_letters_is_looked_up_part_by_part() -> None:
+    """Held against the same pattern as a regular expression."""
+    texts = [a + b + c for a in ("", "ab", "ba") for b in ("", "a", "%") for c in ("", "b", "aba", "a%")]
+    patterns = [
+        a + b + c for a in ("", "a", "%", "ab%") for b in ("", "%", "b%", "%%a") for c in ("", "a", "%ba", "!%")
+    ]
+    for pattern in patterns:
+        expression = "".join({"%": ".*"}.get(one, one) for one in pattern.replace("!%", "\0")).replace("\0", "%")
+        for text in texts:
+            found = regex.is_like(text, pattern, "!")
+            assert found == regex.matches(text, f"^(?:{expression})$"), (text, pattern)

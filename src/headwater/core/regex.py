@@ -13,10 +13,9 @@ Three things differ from Java: `(?i)` folds the capitals of every alphabet, with
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import re2
 
@@ -26,19 +25,17 @@ from headwater.core.sizes import check_text
 
 _GROUP_NAME = re.compile(r"\{([A-Za-z][A-Za-z0-9_]*)\}")
 _DIGITS = re.compile(r"[0-9]+")
+_PLAIN = re.compile(r"[\w ,;:/=@-]*")  # matches itself and nothing else
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """Where the groups of a match begin and end in the text's bytes, the whole match first; (-1, -1): nowhere."""
-
-    spans: tuple[tuple[int, int], ...]
+Spans: TypeAlias = Sequence[tuple[int, int]]
+"""Where the groups of a match begin and end in the text's bytes, the whole match first; (-1, -1): nowhere."""
 
 
 class Pattern:
     """A pattern that RE2 has compiled."""
 
-    __slots__ = ("_anchor", "_match", "_spelt", "groups", "names")
+    __slots__ = ("_anchor", "_match", "_plain", "_spelt", "groups", "names")
 
     def __init__(self, given: Spelt, *, whole: bool = False, capturing: bool = True) -> None:
         options = re2.Options()
@@ -54,27 +51,30 @@ class Pattern:
         self._match: Any = compiled._regexp.Match
         self._anchor: Any = re2._Anchor.ANCHOR_BOTH if whole else re2._Anchor.UNANCHORED
         self._spelt = given
+        self._plain = not given.tails  # RE2's groups are the writer's
         self.groups = len(given.numbers) - 1
         self.names = given.names
 
     def found_in(self, text: bytes) -> bool:
         return bool(self._match(self._anchor, text, 0, len(text))[0][0] >= 0)
 
-    def first(self, text: bytes, start: int = 0) -> _Match | None:
-        spans = self._match(self._anchor, text, start, len(text))
+    def first(self, text: bytes, start: int = 0) -> Spans | None:
+        spans: Spans = self._match(self._anchor, text, start, len(text))
         begin, end = spans[0]
         if begin < 0:
             return None
         if begin == end < len(text) and text[begin] & 0xC0 == 0x80:
             return self.first(text, _behind_letter(text, begin))  # `\\B` is found inside a letter of several bytes
+        if self._plain:
+            return spans
         for tail in self._spelt.tails:
             if spans[tail][0] >= 0:
                 end = spans[tail][0]
                 if begin == end > 0 and text[end - 1 : end + 1] == b"\r\n":
                     return self.first(text, end + 1)  # one line break, which nothing stands inside
-        return _Match(((begin, end), *(spans[number] for number in self._spelt.numbers[1:])))
+        return (begin, end), *(spans[number] for number in self._spelt.numbers[1:])
 
-    def every(self, text: bytes) -> Iterator[_Match]:
+    def every(self, text: bytes) -> Iterator[Spans]:
         """All matches, left to right; an empty one may stand right behind another, as in Java."""
         at = 0
         while at <= len(text):
@@ -82,7 +82,7 @@ class Pattern:
             if found is None:
                 return
             yield found
-            begin, end = found.spans[0]
+            begin, end = found[0]
             at = end if end > begin else _behind_letter(text, end)
 
 
@@ -103,21 +103,46 @@ def _compiled(pattern: str, capturing: bool) -> Pattern | str:
 
 
 @lru_cache(maxsize=1024)
-def _like(pattern: str, escape: str) -> Pattern | str:
+def _like(pattern: str, escape: str) -> tuple[str, ...] | Pattern | str:
+    """A pattern of LIKE: the texts between its %, or an expression if there is a _ in it; or why there is none."""
     out: list[str] = []
+    texts = [""]
     at = 0
     while at < len(pattern):
         letter = pattern[at]
-        if letter == escape and at + 1 < len(pattern):
-            at += 1
-            out.append(literal(pattern[at]))
+        if letter == "%" and letter != escape:
+            texts.append("")
+            out.append(".*")
+        elif letter == "_" and letter != escape:
+            out.append(".")
         else:
-            out.append({"%": ".*", "_": "."}.get(letter) or literal(letter))
+            if letter == escape and at + 1 < len(pattern):
+                at += 1
+            texts[-1] += pattern[at]
+            out.append(literal(pattern[at]))
         at += 1
+    if "." not in out:
+        return tuple(texts)
     try:
         return Pattern(Spelt(f"(?s){''.join(out)}", (0,), {}, ()), whole=True, capturing=False)
     except Unfit as unfit:
         return str(unfit)
+
+
+def _has_in_order(text: str, parts: tuple[str, ...]) -> bool:
+    """Whether a text begins with the first part, ends with the last, and has the others between them."""
+    first, last = parts[0], parts[-1]
+    if len(parts) == 1:
+        return text == first
+    at, end = len(first), len(text) - len(last)
+    if at > end or not text.startswith(first) or not text.endswith(last):
+        return False
+    for part in parts[1:-1]:
+        at = text.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
 
 
 def problem(pattern: str) -> str | None:
@@ -143,7 +168,7 @@ def is_like(text: str, pattern: str, escape: str = "\\") -> bool:
     found = _like(pattern, escape)
     if isinstance(found, str):
         raise EvaluationError(f"`{pattern}` is no pattern for LIKE: {found}")
-    return found.found_in(text.encode())
+    return _has_in_order(text, found) if isinstance(found, tuple) else found.found_in(text.encode())
 
 
 def extracted(text: str, pattern: str, group: int) -> str:
@@ -155,7 +180,7 @@ def extracted(text: str, pattern: str, group: int) -> str:
     match = found.first(whole)
     if match is None:
         return ""
-    begin, end = match.spans[group]
+    begin, end = match[group]
     return whole[begin:end].decode() if begin >= 0 else ""
 
 
@@ -164,6 +189,8 @@ def parts(text: str, pattern: str, most: int = 0) -> tuple[str, ...]:
 
     As Java has it: no part before an empty match at the start. As Spark has it: the empty pattern gives the letters.
     """
+    if pattern and most <= 0 and _PLAIN.fullmatch(pattern):
+        return tuple(text.split(pattern))
     found = _pattern(pattern)
     if text and not pattern:
         most = min(most, len(text)) if most > 0 else len(text)
@@ -171,7 +198,7 @@ def parts(text: str, pattern: str, most: int = 0) -> tuple[str, ...]:
     out: list[str] = []
     at = 0
     for match in found.every(whole):
-        begin, end = match.spans[0]
+        begin, end = match[0]
         if most > 0 and len(out) == most - 1:
             break
         if end == 0:
@@ -189,10 +216,10 @@ def replaced(text: str, pattern: str, replacement: str) -> str:
     out: list[bytes] = []
     at = size = 0
     for match in found.every(whole):
-        begin, end = match.spans[0]
+        begin, end = match[0]
         out.append(whole[at:begin])
         for piece in pieces:
-            added = piece if isinstance(piece, bytes) else whole[slice(*match.spans[piece])]
+            added = piece if isinstance(piece, bytes) else whole[slice(*match[piece])]
             size += len(added)
             out.append(added)
         check_text("regexp_replace", size)
