@@ -21,7 +21,6 @@ SPARSE = 982_451_653  # a prime: so far apart that no table is addressed directl
 class Shape:
     text: str
     base: Callable[[Random, float], Base]
-    shards: bool = True  # whether the program runs on several
 
 
 def pairs(dice: Random, nodes: int, count: int, spread: int = 1) -> list[Row]:
@@ -51,6 +50,10 @@ def _closure_2_chains(dice: Random, size: float) -> Base:
 def _closure_2_sparse(dice: Random, size: float) -> Base:
     near = pairs(dice, int(150 * size**0.5), int(195 * size**0.5), SPARSE)
     return {"e": chains(dice, int(90 * size), 20, SPARSE) + [(-x, -y) for x, y in near]}
+
+
+def _closure_2_names(dice: Random, size: float) -> Base:
+    return {"e": [(f"n{x}", f"n{y}") for x, y in _closure_2(dice, size)["e"] + chains(dice, int(60 * size), 20, 1_000)]}
 
 
 def _closure_3(dice: Random, size: float) -> Base:
@@ -159,6 +162,7 @@ SHAPES: dict[str, Shape] = {
     "closure_2": Shape(_CLOSURE_2, _closure_2),
     "closure_2_chains": Shape(_CLOSURE_2, _closure_2_chains),
     "closure_2_sparse": Shape(_CLOSURE_2, _closure_2_sparse),
+    "closure_2_names": Shape(_CLOSURE_2.replace("int", "string"), _closure_2_names),
     "closure_3": Shape(_CLOSURE_3, _closure_3),
     "closure_3_sparse": Shape(_CLOSURE_3, _closure_3_sparse),
     "closure_4": Shape(
@@ -254,6 +258,8 @@ total(X, sum<C>) :- d(X, Y, C).
 reached(X, count<Y>) :- d(X, Y, C), C < 200.
 worst(X, max<C>) :- d(X, Y, C).
 apart(X, count<Y>) :- far(X, Y).
+pairs(count<Y>) :- near(X, Y).
+all(sum<C>) :- d(X, Y, C).
 """,
         _weighted,
     ),
