@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,6 +30,7 @@ from headwater.core.errors import (
     CheckProblem,
     DataError,
     GuardError,
+    MissingInputWarning,
     ProgramError,
     StateError,
     UnknownRelation,
@@ -57,6 +59,7 @@ from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
 from headwater.plan.model import Plan, Table
 from headwater.program.clock import clock_type, lifetime
+from headwater.program.inputs import needed
 from headwater.program.model import Program
 from headwater.program.nearest import nearest
 from headwater.program.types import infer, with_types
@@ -158,6 +161,8 @@ class Database:
         self._model = program.maintained
         self._clock = clock_type(self._model)
         self._late: dict[str, int] = {}
+        self._missing = dict.fromkeys(needed(program.checked))
+        self._warned: set[str] = set()
         self._guard = guard
         self._symbols = symbols
         self._known = known
@@ -209,6 +214,8 @@ class Database:
                 raise
             if self._absorbed is not None:
                 self._absorbed.keep(shard)
+            for name in inserts if self._missing else ():
+                self._missing.pop(name, None)
             for one in late:
                 self._late[one.relation] = self._late.get(one.relation, 0) + 1
             if shard is not self._shard:
@@ -238,6 +245,14 @@ class Database:
     def now(self) -> Any:
         """The moment that the clock shows: the latest that `advance` or a row's time has told; None: none yet."""
         return self._time(self._shard.clock.now)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Base relations that the outputs rest on and that no `apply` was given yet, not even without rows.
+
+        Relations that are declared optional, or that the program states facts of, are not among them.
+        """
+        return tuple(self._missing)
 
     @property
     def late(self) -> dict[str, int]:
@@ -273,6 +288,7 @@ class Database:
 
     def rows(self, relation: str) -> set[tuple[Any, ...]]:
         """The rows of a relation or view, as a set of tuples."""
+        self._warn_of_missing(relation)
         if self._ordering(relation) is not None:
             return set(zip(*(column.to_pylist() for column in self.table(relation).columns), strict=True))
         table = self._table(relation)
@@ -280,6 +296,7 @@ class Database:
 
     def table(self, relation: str) -> pa.Table:
         """The rows of a relation or view, as an Arrow table: of an SQL query, equal rows too, in its order."""
+        self._warn_of_missing(relation)
         table, codes = self._table(relation), self._visible(relation)
         query = self._ordering(relation)
         if query is None:
@@ -288,6 +305,19 @@ class Database:
         whole = ordered(arrow_table(everything, everything.names, codes, self._symbols), query)
         return whole.select(range(len(table.written)))
 
+    def _warn_of_missing(self, relation: str) -> None:
+        """Warn, once for each of them, of base relations that this view rests on and that nobody has given."""
+        if self._missing.keys() <= self._warned:
+            return
+        absent = [
+            name
+            for name in needed(self.program.checked, [relation])
+            if name in self._missing and name not in self._warned and name != relation
+        ]
+        if absent:
+            self._warned.update(absent)
+            warnings.warn(_absence(relation, absent), MissingInputWarning, stacklevel=3)
+
     def is_ordered(self, relation: str) -> bool:
         """Whether `table` gives the rows in an order that the program asks for."""
         query = self._ordering(relation)
@@ -295,6 +325,7 @@ class Database:
 
     def count(self, relation: str) -> int:
         """How many rows there are, each as often as it is there."""
+        self._warn_of_missing(relation)
         found = int(self._visible(relation).shape[0])
         query = self._ordering(relation)
         if query is None:
@@ -312,6 +343,7 @@ class Database:
 
     def why_not(self, relation: str, row: tuple[Any, ...]) -> WhyNot:
         """Why a row is not there: the rules that could have derived it, and where each of them fails."""
+        self._warn_of_missing(relation)
         row, codes = self._row(relation, row, encode)
         store = self._shard.stores[relation]
         if find_identity(store, codes) >= 0:
@@ -406,6 +438,7 @@ class Database:
             "known": {name: [kind and kind.value for kind in kinds] for name, kinds in self._known.items()},
             "columns": self._columns,
             "late": self._late,
+            "missing": list(self._missing),
             "nodes": self._nodes,
             "order": "value" if callable(self._order) else self._order,
             "worlds": None if self._absorbed is None else self._absorbed.worlds.packed(),
@@ -458,6 +491,7 @@ class Database:
         )
         self._columns = {name: self._named(name, columns) for name, columns in about["columns"].items()}
         self._late = {str(name): int(count) for name, count in about["late"].items()}
+        self._missing = {name: None for name in self._missing if name in about.get("missing", ())}
         snapshot.fill(self._shard)
         self._absorbed = self._absorb(about["worlds"]) if self.provenance == "absorption" else None
         return self
@@ -747,6 +781,15 @@ def _unknown(name: Any, program: CompiledProgram, model: Program) -> str:
         return f"a relation is given by its name, not as {shown(name)}"
     close = nearest(name, [one.name for one in model.relations])
     return f"there is no relation `{name}`" + (f"; did you mean `{close}`?" if close else "")
+
+
+def _absence(view: str, absent: list[str]) -> str:
+    listed = " and ".join(f"`{name}`" for name in absent)
+    given = ", ".join(f'"{name}": []' for name in absent)
+    return (
+        f"`{view}` rests on {listed}, which no apply was given yet; if there are no rows, say so: "
+        f"apply(insert={{{given}}}), or declare `relation {absent[0]}(...) optional.`"
+    )
 
 
 def _rejection(rejected: list[Rejected], hint: str) -> str:

@@ -328,13 +328,31 @@ def test_programs_that_cannot_be_run() -> None:
     assert (wrong.exit_code, "error[HW301]" in wrong.stderr) == (1, True)
 
 
+def test_every_base_relation_is_given_or_optional() -> None:
+    refused = run("reach.dl")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "error[HW806]: no rows are given for `link`" in refused.stderr
+    assert "--input link=FILE" in refused.stderr
+    write("joined.dl", "open(X, Y) :- link(X, Y), node(X), !closed(X).\n")
+    near = run("joined.dl", "-i", "link=links.csv", "-i", "node=links.csv", "--optional", "closd")
+    assert near.exit_code == 2
+    assert "did you mean `closed`?" in near.stderr
+    write("nodes.csv", "id\na\n")
+    given = ["-i", "link=links.csv", "-i", "node=nodes.csv"]
+    assert run("joined.dl", *given).exit_code == 2
+    assert run("joined.dl", *given, "--optional", "closed", "--format", "csv").stdout == "x,y\na,b\n"
+    write("marked.dl", "relation closed(x: string) optional.\nopen(X, Y) :- link(X, Y), node(X), !closed(X).\n")
+    assert run("marked.dl", *given, "--format", "csv").stdout == "x,y\na,b\n"
+    write("closed.jsonl", '{"_change_type": "insert", "x": "a"}\n')
+    assert run("joined.dl", *given, "-c", "closed=closed.jsonl", "--format", "csv").stdout == "x,y\n"
+
+
 def test_notes_about_what_is_missing() -> None:
-    assert "no rows for `link`; give them by --input link=FILE" in run("reach.dl").stderr
     write("none.csv", "src,dst\n")
     result = run("reach.dl", "-i", "link=none.csv")
     assert "none.csv: no rows" in result.stderr
     assert result.stdout == "reachable: 0 rows\n"
-    assert run("reach.dl", "--quiet").stderr == ""
+    assert run("reach.dl", "--optional", "link", "--quiet").stderr == ""
 
 
 def test_the_guard() -> None:

@@ -158,15 +158,23 @@ def test_questions_about_the_wrong_thing_name_the_right_one(command: str, argume
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status"),
-    [(["whatif", "link(a, b)"], 2), (["critical", "reachable(a, c)"], 1), (["reliability", "reachable(a, c)"], 1)],
+    "arguments",
+    [
+        ["whatif", "link(a, b)"],
+        ["critical", "reachable(a, c)"],
+        ["reliability", "reachable(a, c)"],
+        ["why", "link(a, b)"],
+    ],
 )
-def test_a_question_without_any_rows_says_how_to_give_them(arguments: list[str], status: int) -> None:
+def test_a_question_without_any_rows_says_how_to_give_them(arguments: list[str]) -> None:
     command, question = arguments
     chance = ["--chance", "0.9"] if command == "reliability" else []
     result = CliRunner().invoke(app, [command, "paths.dl", question, *chance])
-    assert (result.exit_code, result.stdout) == (status, "")
-    assert "no rows for `link`; give them by --input link=FILE" in result.stderr
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "error[HW806]: no rows are given for `link`" in result.stderr
+    assert "--input link=FILE" in result.stderr
+    allowed = CliRunner().invoke(app, [command, "paths.dl", question, *chance, "--optional", "link"])
+    assert "HW806" not in allowed.stderr
 
 
 @pytest.mark.parametrize("option", ["--nodes", "--sets", "--rows"])

@@ -85,6 +85,8 @@ declarations = st.builds(
     st.lists(columns, max_size=4).map(tuple),
     st.none() | st.lists(column_names, min_size=1, max_size=3).map(tuple),
     st.none() | extents,
+    st.none() | extents,
+    st.booleans(),
 )
 queries = st.builds(
     Query,

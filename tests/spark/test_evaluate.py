@@ -145,6 +145,25 @@ def test_inputs_that_do_not_fit_are_refused_at_once(spark: Any, schema: str, val
         hws.evaluate(hw.compile(CLOSURE), {"link": spark.createDataFrame([values], schema)})
 
 
+def test_every_base_relation_is_given_or_optional(spark: Any) -> None:
+    links = spark.createDataFrame(LINKS, "src int, dst int")
+    nodes = spark.createDataFrame([(1,), (5,)], "id int")
+    joined = "reach(X, Y) :- link(X, Y), node(X), !closed(X)."
+    with pytest.raises(hw.DataError, match=r"HW806.*`node`(.|\n)*HW806.*`closed`"):
+        hws.evaluate(joined, {"link": links})
+    given = {"link": links, "node": nodes}
+    assert rows(hws.evaluate(joined, given, optional=["closed"])["reach"]) == [(1, 2), (5, 1)]
+    assert rows(hws.evaluate(f"relation closed(x: int) optional. {joined}", given)["reach"]) == [(1, 2), (5, 1)]
+    empty = spark.createDataFrame([], "id int")
+    assert rows(hws.evaluate(joined, {**given, "closed": empty})["reach"]) == [(1, 2), (5, 1)]
+    with pytest.raises(hw.UnknownRelation, match=r"HW807.*`nodes`; did you mean `node`\?"):
+        hws.evaluate(joined, {**given, "closed": empty, "nodes": nodes})
+    with pytest.raises(hw.DataError, match=r"HW806.*`lnk`.*did you mean `link`, which is given\?(.|\n)*HW807.*`link`"):
+        hws.evaluate("SELECT src FROM lnk", {"link": links})
+    with pytest.raises(hw.UnknownRelation, match=r"HW807.*`node`"):
+        hws.evaluate("SELECT src FROM link", given)
+
+
 def test_unknown_and_derived_relations(spark: Any) -> None:
     links = spark.createDataFrame(LINKS, "a int, b int")
     with pytest.raises(hw.UnknownRelation, match="did you mean `link`"):

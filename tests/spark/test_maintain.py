@@ -305,6 +305,22 @@ def test_a_changed_program_is_refused(spark: Any, tmp_path: Path) -> None:
         hws.maintain(other, {"link": stream(spark, source)}, checkpoint=checkpoint, trigger=NOW)
 
 
+def test_every_base_relation_of_a_stream_is_given_or_optional(spark: Any, tmp_path: Path) -> None:
+    text = "relation closed(x: int). open(X, Y) :- link(X, Y), !closed(X)."
+    source, checkpoint = tmp_path / "in", str(tmp_path / "check")
+    drop(source, 0, [link(1, 2)])
+    links = {"link": stream(spark, source)}
+    with pytest.raises(hw.DataError, match=r"HW806.*`closed`"):
+        hws.maintain(text, links, checkpoint=checkpoint, trigger=NOW)
+    with pytest.raises(hw.UnknownRelation, match=r"HW807.*`closd`; did you mean `closed`"):
+        hws.maintain(text, {**links, "closd": links["link"]}, checkpoint=checkpoint, trigger=NOW)
+    finish(hws.maintain(text, links, checkpoint=checkpoint, optional=["closed"], trigger=NOW))
+    drop(source, 1, [link(2, 3)])
+    said = text.replace("closed(x: int)", "closed(x: int) optional")
+    finish(hws.maintain(said, links, checkpoint=checkpoint, trigger=NOW))
+    assert rows(hws.view(checkpoint, "open", spark=spark)) == {(1, 2), (2, 3)}
+
+
 def test_state_and_offsets_belong_together(spark: Any, tmp_path: Path) -> None:
     """Without the one, rows would be lost; without the other, they would be taken twice."""
     source = tmp_path / "in"

@@ -38,6 +38,15 @@ ChangeFiles: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+Optional: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--optional",
+        metavar="RELATION",
+        help="A base relation that may be without rows; every other one needs an --input (repeatable).",
+        show_default=False,
+    ),
+]
 Queries: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -100,6 +109,7 @@ class Feed:
 
     inputs: list[str] | None
     changes: list[str] | None
+    optional: list[str] | None
     queries: list[str] | None
     batch: int | None
     header: bool
@@ -112,6 +122,7 @@ class Feed:
 def _feed(
     inputs: Inputs = None,
     changes: ChangeFiles = None,
+    optional: Optional = None,
     queries: Queries = None,
     batch: Batch = None,
     no_header: NoHeader = False,
@@ -120,7 +131,7 @@ def _feed(
     memory: Memory = None,
     quiet: Quiet = False,
 ) -> Feed:
-    return Feed(inputs, changes, queries, batch, not no_header, strict, guard, memory, quiet)
+    return Feed(inputs, changes, optional, queries, batch, not no_header, strict, guard, memory, quiet)
 
 
 def fed(command: Callable[..., None]) -> Callable[..., None]:

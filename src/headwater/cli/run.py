@@ -33,6 +33,7 @@ def run(
     file: options.Program,
     inputs: options.Inputs = None,
     changes: options.ChangeFiles = None,
+    optional: options.Optional = None,
     queries: options.Queries = None,
     output: Annotated[
         str | None,
@@ -118,7 +119,7 @@ def run(
         from headwater.cli.spark_running import SparkRunning
 
         SparkRunning(
-            file, inputs, streams, queries, output=output, checkpoint=checkpoint, shards=shards, guard=bounds,
+            file, inputs, streams, optional, queries, output=output, checkpoint=checkpoint, shards=shards, guard=bounds,
             once=once, header=not no_header, most=rows, quiet=quiet, until=until,
         ).run()  # fmt: skip
         return
@@ -127,5 +128,5 @@ def run(
     from headwater.cli.running import Running
 
     Running(None if output is None else Path(output), form, show, rows, quiet=quiet).run(
-        file, inputs, changes, queries, batch, until, header=not no_header, strict=strict, guard=bounds
+        file, inputs, changes, optional, queries, batch, until, header=not no_header, strict=strict, guard=bounds
     )

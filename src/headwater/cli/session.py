@@ -15,7 +15,7 @@ from headwater.cli.options import Feed
 from headwater.cli.progress import ProgressLine
 from headwater.cli.report import INTERRUPTED, counted, show, show_error
 from headwater.cli.shown import shown
-from headwater.cli.source import Data, load_program, parse_given, read_files
+from headwater.cli.source import Data, load_program, parse_given, read_files, require_given
 from headwater.core.errors import HeadwaterError, ProgramError
 from headwater.database import Changes, Database
 from headwater.engine.guard import Guard
@@ -45,6 +45,7 @@ class Session:
         file: str,
         inputs: list[str] | None,
         changes: list[str] | None,
+        optional: list[str] | None,
         queries: list[str] | None,
         *,
         header: bool,
@@ -65,6 +66,7 @@ class Session:
             show(self.program.warnings)
         sources = parse_given(self.program, "--input", inputs or ())
         feeds = parse_given(self.program, "--changes", changes or ())
+        require_given(self.program, [*sources, *feeds], optional)
         self.database = Database(self.program, guard=guard, nodes=nodes)
         self.data = read_files(self.program, sources, feeds, header=header, progress=progress)
         self._tell(self.data)
@@ -77,12 +79,6 @@ class Session:
         for rows in (*data.inputs, *data.changes):
             if not rows.size and not rows.bad:
                 self.note(f"{rows.file}: no rows")
-        read = {rows.relation for rows in (*data.inputs, *data.changes)}
-        stated = {rule.head.relation for rule in self.program.checked.rules if not rule.body}
-        needed = {one.name for one in self.program.rewritten.relations}
-        for one in self.program.checked.relations:
-            if not one.derived and one.name in needed and one.name not in read | stated:
-                self.note(f"no rows for `{one.name}`; give them by --input {one.name}=FILE")
 
     def note(self, text: str) -> None:
         if not self._quiet:
@@ -170,6 +166,7 @@ def fed_database(file: str, feed: Feed, nodes: int = NODES) -> Database:
                 file,
                 feed.inputs,
                 feed.changes,
+                feed.optional,
                 feed.queries,
                 header=feed.header,
                 strict=feed.strict,

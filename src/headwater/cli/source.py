@@ -12,6 +12,7 @@ from pathlib import Path
 import typer
 
 from headwater.cli.progress import ProgressLine
+from headwater.core.errors import DataError
 from headwater.core.source import Source
 from headwater.files.read import read
 from headwater.files.rows import BadRow, Expected, FileRows, settled
@@ -19,6 +20,7 @@ from headwater.language.datalog import parse
 from headwater.language.reading import read_program
 from headwater.language.tree import Query
 from headwater.pipeline import CompiledProgram, compile_tree
+from headwater.program.inputs import require_inputs
 from headwater.program.model import Relation
 from headwater.program.nearest import nearest
 
@@ -62,6 +64,16 @@ def parse_query(text: str, name: str) -> tuple[Query, ...]:
     if len(queries) != 1 or len(found.statements) != 1:
         raise typer.BadParameter(f"{text!r} is not one atom, such as 'reachable(a, Y)'")
     return queries
+
+
+def require_given(program: CompiledProgram, given: Sequence[Given], optional: Sequence[str] | None) -> None:
+    """End the command if a relation that the program reads is given no file and is not optional."""
+    way = "give a file by --input {name}=FILE, which may hold no rows, or add --optional {name}"
+    try:
+        require_inputs(program.checked, (one.relation for one in given), optional or (), way=way)
+    except DataError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
 
 
 def parse_given(program: CompiledProgram, option: str, texts: Sequence[str]) -> list[Given]:

@@ -15,7 +15,7 @@ import typer
 
 from headwater.cli.progress import ProgressLine
 from headwater.cli.report import INTERRUPTED, counted, show, show_error
-from headwater.cli.source import expected_of, load_program, parse_given, read_files
+from headwater.cli.source import expected_of, load_program, parse_given, read_files, require_given
 from headwater.cli.tables import show_change, show_view, terminal
 from headwater.core.errors import HeadwaterError
 from headwater.core.types import Type
@@ -40,6 +40,7 @@ class SparkRunning:
         file: str,
         inputs: list[str] | None,
         streams: list[str] | None,
+        optional: list[str] | None,
         queries: list[str] | None,
         *,
         output: str | None,
@@ -59,6 +60,7 @@ class SparkRunning:
         self._guard = guard
         self._once, self._header, self._most, self._quiet = once, header, most, quiet
         self._until = until
+        self._optional = optional or []
 
     def run(self) -> None:
         if find_spec("pyspark") is None:
@@ -100,6 +102,7 @@ class SparkRunning:
 
         given = parse_given(program, "--input", self._inputs)
         streams = parse_given(program, "--stream", self._streams)
+        require_given(program, [*given, *streams], self._optional)
         data = read_files(program, given, [], header=self._header, progress=progress)
         spark = local_session(f"headwater run {self._file}", {"spark.log.level": "OFF"})
         static: dict[str, list[Any]] = {}
@@ -124,7 +127,7 @@ class SparkRunning:
 
         progress.step("deriving")
         now = None if self._until is None else typed_moment(self._until, clock_type(program.checked))
-        views = evaluate(program, inputs, shards=self._shards, guard=self._guard, now=now)
+        views = evaluate(program, inputs, optional=self._optional, shards=self._shards, guard=self._guard, now=now)
         tables = {name: _arrow(frame) for name, frame in views.items()}
         if self._output is None:
             for name, table in tables.items():
@@ -147,6 +150,7 @@ class SparkRunning:
             inputs,
             checkpoint=str(self._checkpoint),
             output=self._output,
+            optional=self._optional,
             foreach_changes=self._print_changes if self._output is None else None,
             on_batch=lambda metrics: self._line(metrics, progress),
             shards=self._shards,

@@ -60,6 +60,10 @@ class UnknownRelation(DataError, KeyError):
     __str__ = Exception.__str__  # a KeyError shows its text in quotes
 
 
+class MissingInputWarning(UserWarning):
+    """A view was read before `apply` was given all the base relations that it rests on."""
+
+
 class FileError(HeadwaterError):
     """A file of rows that cannot be read or written; the message names the file and the way out."""
 

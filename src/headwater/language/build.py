@@ -7,6 +7,7 @@ that one statement can report several mistakes.
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import Any
 
 from lark import Token
 
@@ -71,15 +72,15 @@ class Builder(TermBuilder):
     def declaration(self, children: Children) -> list[Statement]:
         kind, (name, columns, end), *options = children
         key: tuple[str, ...] | None = None
-        extents: dict[str, Duration | int] = {}
+        others: dict[str, Any] = {}
         for option in options:
             match option:
-                case (str(word), extent):
-                    extents[word] = extent
+                case (str(word), value):
+                    others[word] = value
                 case _:
                     key, end = option
         span = self._between(kind, end)
-        return [Declaration(Kind(kind.lower()), name_of(name), columns, key, **extents, span=span)]
+        return [Declaration(Kind(kind.lower()), name_of(name), columns, key, **others, span=span)]
 
     def declarations(self, children: Children) -> list[Statement]:
         return children
@@ -143,6 +144,9 @@ class Builder(TermBuilder):
 
     def lateness(self, children: Children) -> tuple[str, Duration | int]:
         return "lateness", children[1]
+
+    def optional(self, _: Children) -> tuple[str, bool]:
+        return "optional", True
 
     def window(self, children: Children) -> Window:
         word, size, slide, end = children

@@ -105,6 +105,8 @@ def print_declaration(declaration: Declaration) -> str:
         text += f" ttl {_extent(declaration.ttl)}"
     if declaration.lateness is not None:
         text += f" lateness {_extent(declaration.lateness)}"
+    if declaration.optional:
+        text += " optional"
     return f"{text}."
 
 

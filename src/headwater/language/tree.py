@@ -180,7 +180,7 @@ class ColumnDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """`stream p(ts: timestamp, x: int) key(x) ttl 30 seconds lateness 5 seconds.`"""
+    """`stream p(ts: timestamp, x: int) key(x) ttl 30 seconds lateness 5 seconds optional.`"""
 
     kind: Kind
     relation: str
@@ -188,6 +188,7 @@ class Declaration:
     key: tuple[str, ...] | None = None
     ttl: Duration | int | None = None  # a bare number is in the unit of the time column
     lateness: Duration | int | None = None  # how far behind the clock a row may come
+    optional: bool = False  # a run need not be given rows for it
     span: Span | None = _span()
 
 

@@ -76,6 +76,7 @@ class Relation:
     key: tuple[int, ...] | None = None  # positions of the key columns, if declared
     ttl: Duration | int | None = None
     lateness: Duration | int | None = None  # rows further behind the clock are set aside
+    optional: bool = False  # a run need not be given rows for it
     window: Window | None = None
     location: int | None = None  # position of the `@` column, if the program says so
     time: int | None = None  # position (0) of the time, for streams and relations derived with their time

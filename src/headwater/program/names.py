@@ -177,6 +177,13 @@ class _Survey:
                     declaration.span,
                     hint="give the ttl to the base relations: derived rows live as long as what they rest on",
                 )
+            if declaration.optional:
+                self.error(
+                    "HW207",
+                    f"`{name}` is declared optional, but rules derive it",
+                    declaration.span,
+                    hint="only base relations are given rows; declare the base relations optional that may be missing",
+                )
 
     def _head(self, head: Head) -> None:
         self._mention(head.relation, head.args, head.span)

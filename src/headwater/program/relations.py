@@ -69,6 +69,7 @@ def relations(known: Names) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
                 key=None if declaration.key is None else tuple(places[key] for key in declaration.key),
                 ttl=declaration.ttl,
                 lateness=declaration.lateness,
+                optional=declaration.optional,
                 time=0 if is_stream else None,
                 named=True,
                 hidden=hidden,

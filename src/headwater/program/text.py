@@ -28,7 +28,7 @@ def _declaration(relation: Relation) -> Declaration:
         ColumnDeclaration(column.name, column.type, column.nullable) for column in relation.columns if column.type
     )
     key = None if relation.key is None else tuple(relation.columns[place].name for place in relation.key)
-    return Declaration(relation.kind, relation.name, columns, key, relation.ttl, relation.lateness)
+    return Declaration(relation.kind, relation.name, columns, key, relation.ttl, relation.lateness, relation.optional)
 
 
 def _listed(relation: Relation) -> str:

@@ -21,6 +21,7 @@ from headwater.core.types import Type
 from headwater.files.header import HeaderError, Match, match
 from headwater.files.rows import CHANGE_TYPE, VERSIONS, Expected
 from headwater.pipeline import CompiledProgram
+from headwater.program.inputs import require_inputs
 from headwater.program.items import ListOf, Shape, infer_items
 from headwater.program.model import Program, Relation, Shown
 from headwater.program.nearest import nearest
@@ -102,13 +103,21 @@ def refuse_others(given: Iterable[tuple[str, Any]], *, streams: bool = False) ->
             )
 
 
-def agree(program: CompiledProgram, given: Sequence[tuple[str, Any]], *, changes: bool = False) -> Contract:
+def agree(
+    program: CompiledProgram,
+    given: Sequence[tuple[str, Any]],
+    *,
+    optional: Iterable[str] = (),
+    changes: bool = False,
+) -> Contract:
     """The contract of a program with DataFrames, each a relation and a Spark schema, in their order.
 
-    `changes`: they may carry `_change_type`.
+    Every base relation that a view rests on is among them, or `optional`. `changes`: they may carry `_change_type`.
     """
+    way = "give a DataFrame for it, which may be empty, or pass optional=['{name}']"
+    require_inputs(program.checked, (name for name, _ in given), optional, way=way)
     model = program.maintained
-    inputs = tuple(_input(model, program, name, schema, changes=changes) for name, schema in given)
+    inputs = tuple(_input(model, name, schema, changes=changes) for name, schema in given)
     _refuse_unlike(inputs)
     zoned = not without_zone(schema for _, schema in given)
     return settled(program, inputs, zoned=zoned)
@@ -144,8 +153,8 @@ def _kind_and_shape(one: Shown, kept: list[tuple[Type, Shape]]) -> tuple[Type, S
     return (kind, kind) if one.at is None else kept[one.at]
 
 
-def _input(model: Program, program: CompiledProgram, name: str, schema: Any, *, changes: bool) -> Input:
-    relation = base_relation(model, program, name)
+def _input(model: Program, name: str, schema: Any, *, changes: bool) -> Input:
+    relation = model.relation(name)
     given = [field.name for field in schema.fields]
     declared = tuple(column.name for column in relation.visible)
     extra = tuple(field for field in (ORDER, CORRUPT) if changes and field in given and field not in declared)
@@ -198,19 +207,6 @@ def _refuse_unlike(inputs: tuple[Input, ...]) -> None:
         other = first.setdefault(one.relation, one)
         if (other.types, other.names) != (one.types, one.names):
             raise DataError(f"error[HW801]: the DataFrames given for `{one.relation}` differ in columns or types")
-
-
-def base_relation(model: Program, program: CompiledProgram, name: str) -> Relation:
-    try:
-        relation = model.relation(name)
-    except KeyError:
-        close = nearest(name, [one.name for one in model.relations if not one.derived])
-        raise UnknownRelation(
-            f"there is no relation `{name}`" + (f"; did you mean `{close}`?" if close else "")
-        ) from None
-    if relation.derived:
-        raise DataError(f"`{name}` is derived by rules; give the base relations it follows from")
-    return relation
 
 
 def _matched(given: list[str], expected: Expected, *, changes: bool) -> Match:

@@ -45,12 +45,17 @@ def evaluate(
     program: CompiledProgram | str,
     inputs: Mapping[str, Any],
     *,
+    optional: Iterable[str] = (),
     shards: int | None = None,
     exchange: str | None = None,
     guard: Guard | int | None = DEFAULT_GUARD,
     now: Any = None,
 ) -> dict[str, Any]:
     """Every queried view of a program, compiled or as text, over these DataFrames, by name.
+
+    Every base relation that the views rest on is given, an empty DataFrame if need be, or declared optional in the
+    program, or named in `optional`; then it is empty. Anything else is a DataError, and so is an input that the program
+    does not read.
 
     `shards` is the number of parts to compute in, by default one per task slot. `exchange` says how shards that need
     each other's rows get them: "gang" or "shuffle", by default a gang where Spark can run one. Then the views are
@@ -62,7 +67,7 @@ def evaluate(
     """
     refuse_others(inputs.items())
     program = program_of(program, inputs.items())
-    contract = agree(program, [(name, frame.schema) for name, frame in inputs.items()])
+    contract = agree(program, [(name, frame.schema) for name, frame in inputs.items()], optional=optional)
     spark = session_of(inputs.values())
     means = choose_means(spark, contract, shards, exchange)
     bound = Guard.of(guard)

@@ -8,7 +8,7 @@ committed is skipped when Spark brings it again, and one that was not leaves not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -39,6 +39,7 @@ def maintain(
     *,
     checkpoint: str,
     output: str | None = None,
+    optional: Iterable[str] = (),
     format: str = "parquet",  # noqa: A002
     options: Mapping[str, str] | None = None,
     foreach_changes: Callback | None = None,
@@ -55,12 +56,13 @@ def maintain(
 
     The program is compiled, or a text; the tables of an SQL text have the columns of their streams.
     `inputs` are streaming DataFrames, and static ones beside them, by relation (or a list of them for one relation;
-    static rows come first). Rows come with a column `_change_type` (insert, delete, update_preimage, update_postimage,
-    as in Delta's change feed) or are all inserts. Rows that do not fit are set aside under the checkpoint, with the
-    reason. `output` gets a folder per view: `changes`, with `_change_type` and `_batch_id`, and `current`; of the
-    format iceberg it names where a catalog has its tables, of kafka a topic. `foreach_changes(changes, batch)` is
-    called with a DataFrame of changes per view, `on_batch(metrics)` with figures. `trigger` is what
-    `DataStreamWriter.trigger` takes, as in {"availableNow": True}.
+    static rows come first). Every base relation that the views rest on is among them, or declared optional in the
+    program, or named in `optional`. Rows come with a column `_change_type` (insert, delete, update_preimage,
+    update_postimage, as in Delta's change feed) or are all inserts. Rows that do not fit are set aside under the
+    checkpoint, with the reason. `output` gets a folder per view: `changes`, with `_change_type` and `_batch_id`, and
+    `current`; of the format iceberg it names where a catalog has its tables, of kafka a topic.
+    `foreach_changes(changes, batch)` is called with a DataFrame of changes per view, `on_batch(metrics)` with figures.
+    `trigger` is what `DataStreamWriter.trigger` takes, as in {"availableNow": True}.
 
     `clock` says what moves time on where the program knows any: "event", the times of the rows, or "wall", the wall
     clock too; by default only programs without streams, whose rows have a ttl, live by the wall clock. Rows of a stream
@@ -80,10 +82,10 @@ def maintain(
         refuse_hadoop(str(checkpoint))
     program = program_of(program, frames)
     schemas = [(relation, frame.schema) for relation, frame in frames]
-    contract = agree(program, schemas, changes=True)
+    contract = agree(program, schemas, optional=optional, changes=True)
     late = watermarks.with_watermarks(program, watermarks.found(contract.inputs, [schema for _, schema in schemas]))
     if late is not program:
-        program, contract = late, agree(late, schemas, changes=True)
+        program, contract = late, agree(late, schemas, optional=optional, changes=True)
     by_wall = clocks.lives_by_wall(program, clock)
     if shards is None and not is_connect(spark):
         manifest = Checkpoint(checkpoint).manifest

@@ -13,13 +13,15 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headwater import pipeline
 from headwater.core.errors import ProgramError, StateError
 from headwater.core.types import Type
 from headwater.exchange.scheme import Scheme, choose
+from headwater.language.printer import print_tree
+from headwater.language.tree import Declaration, Tree
 from headwater.pipeline import CompiledProgram
 from headwater.plan.model import Plan
 from headwater.spark.watermarks import not_in_the_text, with_watermarks
@@ -54,7 +56,7 @@ class Recipe:
         types = {name: tuple(kind and kind.value for kind in kinds) for name, kinds in (known or {}).items()}
         names = {name: tuple(those) for name, those in (columns or {}).items()}
         # SQL as it was written: printed as rules it would no longer tell which of its tables count equal rows.
-        text = program.explain("parsed") if program.tree.text is None else program.tree.text
+        text = _text(program.tree) if program.tree.text is None else program.tree.text
         layout, delays = _layout(scheme.plan), not_in_the_text(program)
         return cls(text, program.disabled, types, names, scheme.kind, shards, layout, delays, dict(notes or {}))
 
@@ -169,6 +171,12 @@ _OTHER_VERSION = "this version of Headwater plans the program in another way; go
 _ADVICE = """\
   What is stored there follows from the old ones. To go on with the new ones, give a new checkpoint and a new output,
   and let the inputs be read from their beginning; to go on with the old ones, give them again."""
+
+
+def _text(tree: Tree) -> str:
+    """A program as it prints; which relations are optional says nothing of the rows that are stored."""
+    plain = (replace(one, optional=False) if isinstance(one, Declaration) else one for one in tree.statements)
+    return print_tree(replace(tree, statements=tuple(plain)))
 
 
 def _statements(text: str) -> list[str]:

@@ -42,7 +42,9 @@ def sql(spark: Any, text: str, *, shards: int | None = None, exchange: str | Non
                 schemas = {name: columns_of(frame.schema) for name, frame in inputs.items()}
                 program = pipeline.compile_tree(translate_views(found.text, step.views, schemas))
                 findings += program.warnings
-                views = evaluate(program, inputs, shards=shards, exchange=exchange)
+                read = {one.name for one in program.checked.relations}
+                taken = {name: frame for name, frame in inputs.items() if name in read}
+                views = evaluate(program, taken, shards=shards, exchange=exchange)
                 for frame, view in zip(step.outputs, program.outputs, strict=True):
                     frames[frame] = kept(views[view], eager=False) if step.shared else views[view]
     tell(findings)

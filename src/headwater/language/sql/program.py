@@ -89,7 +89,10 @@ def translate_views(text: Text, views: Sequence[View], tables: Mapping[str, Sche
 
 
 class _Program:
-    """One pass over all statements. Undeclared tables have the columns that were `found` by the pass before."""
+    """One pass over all statements. Undeclared tables have the columns that were `found` by the pass before.
+
+    Tables that were `given` and that the text does not name are no part of the program.
+    """
 
     def __init__(
         self,
@@ -110,19 +113,22 @@ class _Program:
         self.shown: list[_Shown] = []
         for name, declaration in self.declarations.items():
             self.context.tables[name] = _declared(declaration)
-        for name, schema in given.items():
+        spelt = self._spelt()
+        read = {name: schema for name, schema in given.items() if name.lower() in spelt}
+        for name, schema in read.items():
             self.context.tables.setdefault(name.lower(), known_table(name, schema))
-        self._given = {name.lower() for name in given} - self.declarations.keys()
+        self._given = {name.lower() for name in read} - self.declarations.keys()
         self._found = found
         self.context.taken |= self.context.tables.keys() | found.keys()
 
     def run(self) -> None:
         queries = Queries(self.context)
+        spelt = self._spelt()
         for name, columns in self._found.items():
             if name not in self.context.tables:
-                spelt = self._spelling(name)
                 found = [Column(each) for each in columns]
-                self.context.tables[name] = Table(spelt, found, hidden=1, base=True, mentioned=len(found) > 1)
+                called = spelt.get(name, name)
+                self.context.tables[name] = Table(called, found, hidden=1, base=True, mentioned=len(found) > 1)
         try:
             self._declared_twice()
             self._statements(queries)
@@ -142,13 +148,14 @@ class _Program:
             for query in _queries(statement):
                 self.context.problems += unread(self.text, query, outermost=query is last)
 
-    def _spelling(self, name: str) -> str:
+    def _spelt(self) -> dict[str, str]:
+        """Every name in a FROM, by its lower case, as it is first written."""
+        found: dict[str, str] = {}
         for statement in self.statements:
             for query in _queries(statement):
                 for table in query.find_all(exp.Table):
-                    if table.name.lower() == name:
-                        return str(table.name)
-        return name
+                    found.setdefault(table.name.lower(), str(table.name))
+        return found
 
     def _columnless(self) -> None:
         for table in self.context.tables.values():

@@ -1,0 +1,85 @@
+"""Which base relations a run must be given rows for, and what is wrong with what it is given.
+
+A base relation that some output rests on must be given, unless the program states facts of it or declares it
+`optional`: a relation that nobody feeds would be empty without a word, and so would every view that joins it. Rows
+for a relation that the program does not have are refused as well: they are a slip of the pen, or of no use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headwater.core.errors import DataError, UnknownRelation
+from headwater.program.model import Program
+from headwater.program.nearest import nearest
+from headwater.program.terms import body_atoms
+
+
+def needed(program: Program, views: Iterable[str] | None = None) -> tuple[str, ...]:
+    """The base relations that these views rest on, by default all outputs, and that only a user can give rows for."""
+    reads: dict[str, set[str]] = {}
+    stated: set[str] = set()
+    for rule in program.rules:
+        reads.setdefault(rule.head.relation, set()).update(atom.relation for atom, _ in body_atoms(rule))
+        if not rule.body:
+            stated.add(rule.head.relation)
+    found: set[str] = set()
+    waiting = list(program.outputs if views is None else views)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(reads.get(name, ()))
+    return tuple(
+        one.name
+        for one in program.relations
+        if one.name in found and not one.derived and not one.optional and one.name not in stated
+    )
+
+
+def require_inputs(program: Program, given: Iterable[str], optional: Iterable[str] = (), *, way: str) -> None:
+    """Raise DataError where a needed relation has no input, UnknownRelation where an input has no relation.
+
+    `optional` names relations that may be missing; `way` says how rows are given, with `{name}` for the relation.
+    """
+    names = list(dict.fromkeys(given))
+    spared = [optional] if isinstance(optional, str) else list(dict.fromkeys(optional))
+    bases = [one.name for one in program.relations if not one.derived]
+    derived = [one.name for one in program.relations if one.derived]
+    missing = [name for name in needed(program) if name not in names and name not in spared]
+    unused = [name for name in names if name not in bases and name not in derived]
+    lines = [_missing(name, nearest(name, names), way) for name in missing]
+    lines += [_unused(name, bases) for name in unused]
+    lines += [_derived(name, bases) for name in names if name in derived]
+    lines += [_not_optional(name, bases) for name in spared if name not in bases]
+    if lines:
+        raise (UnknownRelation if unused else DataError)("\n".join(lines))
+
+
+def _missing(name: str, close: str | None, way: str) -> str:
+    meant = f"; did you mean `{close}`, which is given?" if close else ""
+    return (
+        f"error[HW806]: no rows are given for `{name}`, which the program reads{meant}\n"
+        f"  hint: {way.format(name=name)}; or declare it optional, as in `relation {name}(...) optional.`"
+    )
+
+
+def _unused(name: str, bases: list[str]) -> str:
+    return f"error[HW807]: rows are given for `{name}`, but there is no relation `{name}`{_meant(name, bases)}"
+
+
+def _derived(name: str, bases: list[str]) -> str:
+    return f"error[HW807]: rows are given for `{name}`, which is derived by rules; give rows for {_listed(bases)}"
+
+
+def _not_optional(name: str, bases: list[str]) -> str:
+    return f"error[HW807]: `{name}` is said to be optional, but there is no base relation `{name}`{_meant(name, bases)}"
+
+
+def _meant(name: str, bases: list[str]) -> str:
+    close = nearest(name, bases)
+    return f"; did you mean `{close}`?" if close else f"; the program reads {_listed(bases)}"
+
+
+def _listed(bases: list[str]) -> str:
+    return ", ".join(f"`{one}`" for one in bases) or "no base relation at all"
