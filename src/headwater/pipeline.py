@@ -23,8 +23,9 @@ from headwater.language.sql.wording import TOO_DEEP, in_sql
 from headwater.language.tree import Tree
 from headwater.plan.build import build
 from headwater.plan.explain import explain
-from headwater.program.check import check
+from headwater.program.check import check, with_warnings
 from headwater.program.model import Program
+from headwater.program.termination import termination_warnings
 from headwater.program.text import print_program
 from headwater.program.types import infer
 from headwater.rewrite.kept_times import kept_times
@@ -59,7 +60,7 @@ class CompiledProgram:
     @property
     def unleased(self) -> Program:
         """The same without leases, for whoever rewrites it further: `leases` comes last."""
-        program = _with_times(self.checked, self.disabled)
+        program = _timed(rewrite(self.checked, disabled=self.disabled))
         return replace(program, relations=program.relations + self._unread(program).relations)
 
     @property
@@ -167,15 +168,18 @@ def compile_tree(tree: Tree, *, disabled: Iterable[str] = ()) -> CompiledProgram
     left_out = tuple(disabled)
     try:
         checked = check(tree) if tree.text is None else _check_sql(tree)
-        return CompiledProgram(tree, checked, leases(_with_times(checked, left_out)), left_out)
+        rewritten = rewrite(checked, disabled=left_out)
+        endless_ones = termination_warnings(checked, rewritten)
+        checked = with_warnings(checked, endless_ones if tree.text is None else map(in_sql, endless_ones))
+        return CompiledProgram(tree, checked, leases(_timed(rewritten)), left_out)
     except RecursionError:
         if tree.text is None:  # Datalog's parser bounds the depth of its terms
             raise
         raise SyntaxProblem((replace(TOO_DEEP, span=deepest(tree.statements)),)) from None
 
 
-def _with_times(checked: Program, disabled: tuple[str, ...]) -> Program:
-    return kept_times(progressive(rewrite(checked, disabled=disabled)))
+def _timed(rewritten: Program) -> Program:
+    return kept_times(progressive(rewritten))
 
 
 def _check_sql(tree: Tree) -> Program:

@@ -10,6 +10,7 @@ from headwater.core.errors import ProgramError
 from headwater.core.render import render
 from headwater.core.source import Source
 from headwater.language.datalog import parse
+from headwater.pipeline import compile_tree
 from headwater.program.check import check
 from headwater.program.strata import strata
 from headwater.program.text import print_program
@@ -17,9 +18,9 @@ from tests.program.spec_file import SPECS, Case, cases, settle
 
 
 def findings(text: str) -> str:
-    """What `check` says: its errors, else its warnings, else `ok`."""
+    """What is said of a program: its errors, else its warnings, else `ok`."""
     try:
-        program = check(parse(Source("program.dl", text)))
+        program = compile_tree(parse(Source("program.dl", text)))
     except ProgramError as error:
         return str(error)
     return "\n".join(render(warning) for warning in program.warnings) or "ok"

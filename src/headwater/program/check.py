@@ -2,7 +2,8 @@
 
 The checks run in stages, because each builds on what the one before has made sure of: names, then bindings,
 then everything that needs both: types, and the tuple `CHECKS`. A stage reports all its findings at once.
-Warnings never stop a program; they stay on it.
+Warnings never stop a program; they stay on it. Whether a recursion ends is asked later, when it is known which rows the
+rewrites keep (see `headwater.pipeline`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from headwater.program.relations import relations, with_times, with_windows
 from headwater.program.sequential import sequence_problems
 from headwater.program.spelling import spelling_problems
 from headwater.program.stratified import strata_problems
-from headwater.program.termination import termination_warnings
 from headwater.program.time_uses import time_use_problems
 from headwater.program.types import inferred, with_types
 
@@ -33,9 +33,8 @@ Check = Callable[[Program], Iterable[Diagnostic]]
 CHECKS: tuple[Check, ...] = (
     time_problems,
     sequence_problems,
-    strata_problems,  # before termination, which takes cycles as they are
+    strata_problems,
     network_problems,
-    termination_warnings,
     time_use_problems,  # last: it takes strata as they are
 )
 
@@ -63,7 +62,7 @@ def check(tree: Tree, registry: Registry = FUNCTIONS) -> Program:
     for run in CHECKS:
         findings.add(run(program))
     findings.stop()
-    return replace(with_types(program, types), warnings=tuple(sorted(findings.warnings, key=_position)))
+    return with_warnings(with_types(program, types), findings.warnings)
 
 
 class _Findings:
@@ -82,6 +81,11 @@ class _Findings:
         """Raise if there are errors, in the order of the text."""
         if self.errors:
             raise CheckProblem(tuple(sorted(self.errors, key=_position)))
+
+
+def with_warnings(program: Program, more: Iterable[Diagnostic]) -> Program:
+    """The program with more warnings, in the order of the text."""
+    return replace(program, warnings=tuple(sorted((*program.warnings, *more), key=_position)))
 
 
 def _position(diagnostic: Diagnostic) -> tuple[int, int]:

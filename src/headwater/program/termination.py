@@ -5,9 +5,11 @@ user's function. A recursion ends if no argument is fed back into itself through
 may still end, and there is no warning (HW701) when
 
 - the rule bounds it: `C < k`, `length(P) < 9`, `!inPath(P2, S)`;
-- only the best rows are kept: the argument is aggregated by `min`, `max` or `top`, in the recursion or over it
-  by another rule, provided nobody asks for all the rows;
+- only the best rows are kept: the argument is aggregated by `min`, `max` or `top` in the recursion, or a rewrite
+  keeps only the rows that a `min` or `max` over it can see, which it does where no output shows the others;
 - it is a stage, and all that is asked for names a stage.
+
+So the question is asked of the program as written, for its words, and of the rewritten one, for what will run.
 
 Sums inside a recursion end only on data without cycles (HW702).
 """
@@ -44,7 +46,6 @@ from headwater.program.terms import assigned, body_atoms, names, positive_atoms
 
 Place: TypeAlias = tuple[str, int]  # a column of a relation
 
-_KEEPS_BEST = frozenset({"min", "max", "mmin", "mmax", "top"})
 _ADDS_UP = frozenset({"sum", "count", "avg", "mcount", "msum"})
 _NO_REVISIT = frozenset({"inPath", "member", "contains"})
 
@@ -61,14 +62,17 @@ class _Step:
     grows: str | None  # the operation that makes new values on the way, if any
 
 
-def termination_warnings(program: Program, registry: Registry = FUNCTIONS) -> Iterator[Diagnostic]:
+def termination_warnings(program: Program, running: Program, registry: Registry = FUNCTIONS) -> Iterator[Diagnostic]:
+    """What may never end in a checked program, of which `running` is left after all rewrites."""
     found = cycles(program)
     if not found:
         return
-    asked = {query.atom.relation for query in program.queries}
-    best = {place for place in _selected(program) if place[0] not in asked}
+    runs = {relation.name for relation in running.relations}
+    best = {relation.name for relation in running.relations if relation.selections}
     uses = _uses(program)
     for cycle in found:
+        if runs.isdisjoint(cycle.relations):
+            continue  # no output needs it
         yield from _endless_sums(cycle)
         stages = stage_columns(cycle.rules, cycle.relations)
         if stages is not None and _names_its_stage(cycle, stages, uses):
@@ -77,27 +81,6 @@ def termination_warnings(program: Program, registry: Registry = FUNCTIONS) -> It
         if stages is not None and any(wavers(rule, cycle.relations) for rule in cycle.rules):
             steps = [step for step in steps if stages[step.end[0]] == step.end[1]]
         yield from _growing(cycle, steps, best)
-
-
-def _selected(program: Program) -> set[Place]:
-    """The columns over which some rule keeps the best."""
-    found: set[Place] = set()
-    for rule in program.rules:
-        values = {
-            inner.name
-            for arg in rule.head.args
-            if isinstance(arg, Aggregate) and arg.function in _KEEPS_BEST
-            for inner in arg.args
-            if isinstance(inner, Variable)
-        }
-        if values:
-            found.update(
-                (atom.relation, place)
-                for atom in positive_atoms(rule)
-                for place, arg in enumerate(atom.args)
-                if isinstance(arg, Variable) and arg.name in values
-            )
-    return found
 
 
 def _uses(program: Program) -> dict[str, list[tuple[str | None, Atom]]]:
@@ -171,10 +154,9 @@ def _leaves(term: Term, grows: str | None, registry: Registry) -> Iterator[tuple
             assert_never(term)
 
 
-def _growing(cycle: Cycle, steps: list[_Step], best: set[Place]) -> Iterator[Diagnostic]:
+def _growing(cycle: Cycle, steps: list[_Step], best: set[str]) -> Iterator[Diagnostic]:
     part_of, feeding = _feeding(steps)
-    kept = {step.end[0] for step in feeding if step.end in best}
-    held = {part_of[place] for place in part_of if place[0] in kept}
+    held = {part_of[place] for place in part_of if place[0] in best}
     for together in _by_rule(feeding):
         open_steps = [step for step in together if part_of[step.end] not in held]
         if open_steps and not any(_bounds(step) for step in together):
