@@ -6,7 +6,7 @@ Nulls are left out; what is made of nothing else is null.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from tests.oracle.program import Agg, Row, Value
 
@@ -33,6 +33,25 @@ def aggregate(shape: Agg, pooled: list[Row]) -> list[Value]:
             return [ordered_sum(_largest(pooled).values())]
         case _:
             raise ValueError(f"no aggregate {shape.function}")
+
+
+def best_together(shapes: Mapping[int, Agg], pools: list[Row]) -> list[Row]:
+    """For `min<C>, with<P>`: of the bindings with the best C the one with the best P, C and P in the order of the head.
+
+    A binding without a C does not count, and a P that is null is the worst.
+    """
+    kinds = [shape.function for shape in shapes.values()]
+    (value,) = (at for at, kind in enumerate(kinds) if kind != "with")
+    order = [value, *(at for at, kind in enumerate(kinds) if kind == "with")]
+    largest = kinds[value] in ("max", "mmax")
+    found = [tuple(entry[-1] for entry in pooled) for pooled in pools]
+    for at in order:
+        known = {row[at] for row in found} - {None}
+        if not known and at == value:
+            return []
+        best = (max(known) if largest else min(known)) if known else None
+        found = [row for row in found if row[at] == best]
+    return found[:1]
 
 
 def ordered_sum(values: Iterable[Value]) -> Value:

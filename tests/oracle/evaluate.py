@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import product
 from typing import Any, assert_never
 
-from tests.oracle.aggregate import aggregate
+from tests.oracle.aggregate import aggregate, best_together
 from tests.oracle.functions import ABOUT_NULLS, FUNCTIONS, NOTHING
 from tests.oracle.program import (
     Agg,
@@ -127,14 +127,20 @@ def _aggregated(rules: list[Rule], state: State, size: int) -> set[Row]:
             groups.setdefault(group, []).append(pooled)
     rows = set()
     for group, pools in groups.items():
+        if any(shape.function == "with" for shape in shapes.values()):
+            rows |= {_filled(group, chosen, shapes, len(rules[0].args)) for chosen in best_together(shapes, pools)}
+            continue
         results = [
             list(map(fits, aggregate(shape, [pooled[at] for pooled in pools])))
             for at, shape in enumerate(shapes.values())
         ]
-        for chosen in product(*results):
-            values, plain = iter(chosen), iter(group)
-            rows.add(tuple(next(values) if at in shapes else next(plain) for at in range(len(rules[0].args))))
+        rows |= {_filled(group, chosen, shapes, len(rules[0].args)) for chosen in product(*results)}
     return rows
+
+
+def _filled(group: Row, chosen: Row, shapes: Mapping[int, Agg], width: int) -> Row:
+    values, plain = iter(chosen), iter(group)
+    return tuple(next(values) if at in shapes else next(plain) for at in range(width))
 
 
 def _pooled(arg: Term | Agg, shape: Agg, found: Binding, identity: Value) -> Row:

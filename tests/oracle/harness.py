@@ -189,6 +189,6 @@ def provable(program: Program, relation: str) -> bool:
         for arg in rule.args:
             if isinstance(arg, Agg):
                 own = rule.relation == relation or relation in below[rule.relation]
-                if not own or arg.function not in ("min", "max", "mmin", "mmax", "top"):
+                if not own or arg.function not in ("min", "max", "mmin", "mmax", "top", "with"):
                     return False
     return True

@@ -129,7 +129,7 @@ Goal: TypeAlias = Atom | Not | Compare | Assign | Test | Decode | Encode | Large
 
 @dataclass(frozen=True, slots=True)
 class Agg:
-    """`min<C>`, `msum<(K, N)>`, `top<k, C>`."""
+    """`min<C>`, `msum<(K, N)>`, `top<k, C>`; `with<P>` behind a `min` or `max` is what goes with the best value."""
 
     function: str
     args: tuple[Term, ...]
@@ -269,10 +269,20 @@ def _declaration(base: Base) -> str:
 
 def _rule(rule: Rule) -> str:
     label = f"{rule.label}: " if rule.label else ""
-    head = f"{rule.relation}({', '.join(_argument(arg) for arg in rule.args)})"
+    head = f"{rule.relation}({', '.join(_head_arguments(rule.args))})"
     if not rule.body:
         return f"{label}{head}."
     return f"{label}{head} :- {', '.join(_goal(goal) for goal in rule.body)}."
+
+
+def _head_arguments(args: tuple[Term | Agg, ...]) -> Iterator[str]:
+    """A `min<C>` and what is carried right behind it are written as one, `min<(C, P)>`."""
+    waiting = list(args)
+    while waiting:
+        arg = waiting.pop(0)
+        while isinstance(arg, Agg) and waiting and isinstance(waiting[0], Agg) and waiting[0].function == "with":
+            arg = Agg(arg.function, (*arg.args, *waiting.pop(0).args), arg.limit)
+        yield _argument(arg)
 
 
 def _argument(arg: Term | Agg) -> str:

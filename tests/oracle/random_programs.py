@@ -163,6 +163,9 @@ class Maker:
         name, group = self.name(), self.types()[:2]
         alone = [self.pool((*PAIRED, "top", "mcount", "msum"))]
         pools = [self.pool(PAIRED), self.pool(PAIRED)] if dice.chance(20) else alone
+        if len(pools) == 1 and pools[0].function in ("min", "max") and dice.chance(40):
+            kind = dice.pick(self.palette)
+            pools.append(Pool("with", kind, kind, kind, None))
         at = dice.number(0, len(group)) if dice.chance(15) else len(group)
         results = tuple(pool.result for pool in pools)
         relation = Signature(name, (*group[:at], *results, *group[at:]))
@@ -202,38 +205,47 @@ class Maker:
         function = dice.pick(("min", "mmin", "top", "max", "mmax"))
         source = "float" if "float" in self.palette else "int"
         limit = dice.number(1, 3) if function == "top" else None
-        relation = Signature(name, (*group, source))
+        carried = tuple(dice.pick(self.palette) for _ in range(dice.pick((1, 0, 0)))) if function != "top" else ()
+        relation = Signature(name, (*group, source, *carried))
         self.derived.append(relation)
-        relay = self.relay(relation, function, limit) if dice.chance(25) else None
+        relay = self.relay(relation, function, limit, len(group)) if dice.chance(25) else None
         for turn in range(dice.pick((2, 2, 3))):
             body = self.body(atoms=2)
             value: Term = body.known_or_constant(source)
+            beside: tuple[Term, ...] = ()
             if turn:
                 read = relay if relay is not None and (turn == 1 or dice.chance(50)) else relation
-                value = self.own_value(body, read, source)
-                value = self.step(body, function, value, relation, source)
+                value, beside = self.own_value(body, read, len(group))
+                if dice.chance(50):
+                    beside = ()  # what is carried comes from elsewhere
+                value = self.step(body, function, value, relation, source, strictly=bool(beside), width=len(group))
             self.restrict(body)
             columns = tuple(body.head(type_) for type_ in group)
-            self.rules.append(Rule(name, (*columns, Agg(function, (value,), limit)), body.finished()))
+            along = beside or tuple(body.head(type_) for type_ in carried)
+            best = (Agg(function, (value,), limit), *(Agg("with", (one,)) for one in along))
+            self.rules.append(Rule(name, (*columns, *best), body.finished()))
         self.add(relation, *(() if relay is None else (relay,)))
 
-    def relay(self, relation: Signature, function: str, limit: int | None) -> Signature:
+    def relay(self, relation: Signature, function: str, limit: int | None, width: int) -> Signature:
         """A second relation inside the recursion that hands the best rows on, as best rows."""
         made = Signature(self.name(), relation.types)
         self.derived.append(made)
         args = tuple(Var(f"G{position}") for position in range(len(relation.types)))
-        head: tuple[Term | Agg, ...] = (*args[:-1], Agg(function, (args[-1],), limit))
+        along = (Agg("with", (one,)) for one in args[width + 1 :])
+        head: tuple[Term | Agg, ...] = (*args[:width], Agg(function, (args[width],), limit), *along)
         self.rules.append(Rule(made.name, head, (Atom(relation.name, args),)))
         return made
 
-    def own_value(self, body: Body, relation: Signature, source: str) -> Var:
-        """Joins the recursive relation; its value stays hidden, so that nothing but the step can use it."""
-        value = body.hidden()
-        args = body.arguments(relation.types[:-1])
-        body.goals.append(Atom(relation.name, (*args, value)))
-        return value
+    def own_value(self, body: Body, relation: Signature, width: int) -> tuple[Var, tuple[Var, ...]]:
+        """Joins the recursive relation; its value and what is carried stay hidden, so that nothing else uses them."""
+        value, *along = (body.hidden() for _ in relation.types[width:])
+        args = body.arguments(relation.types[:width])
+        body.goals.append(Atom(relation.name, (*args, value, *along)))
+        return value, tuple(along)
 
-    def step(self, body: Body, function: str, value: Var, relation: Signature, source: str) -> Term:
+    def step(
+        self, body: Body, function: str, value: Var, relation: Signature, source: str, *, strictly: bool, width: int
+    ) -> Term:
         dice = self.dice
         if function in ("max", "mmax"):
             return value
@@ -241,10 +253,10 @@ class Maker:
         if kind == 0:
             return value
         made = body.hidden()
-        if kind == 1 and function != "top":
+        if kind == 1 and function != "top" and not strictly:
             body.goals.append(Larger(made, value, self.weight(body, source)))
         elif kind == 2:
-            body.goals.append(Assign(made, Op("+", value, self.own_value(body, relation, source))))
+            body.goals.append(Assign(made, Op("+", value, self.own_value(body, relation, width)[0])))
         else:
             body.goals.append(Assign(made, Op("+", value, self.weight(body, source))))
         if dice.chance(25):

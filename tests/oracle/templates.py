@@ -280,6 +280,48 @@ def path_vector_as_printed(dice: Dice) -> Scenario:
     return Scenario(made, reference, {"link": [row for row in links if row[0] != row[1]] or [("a", "b", 1)]})
 
 
+def carried_ways(dice: Dice) -> Scenario:
+    """The cheapest way itself, and its first hop, carried along with the cost inside the recursion; many ways tie."""
+    longer = Items((Var("X"),), Var("Q"))
+    if dice.chance(40):
+        longer = Call("f_concatPath", (Link("e", (Var("X"), Var("Z"), Var("A"))), Var("Q")))
+    made = program(
+        WEIGHTED,
+        rule(
+            head("way", "X", "Y", agg("min", "C"), agg("with", "P")),
+            atom("e", "X", "Y", "C"), Assign(Var("P"), Items((Var("X"), Var("Y")))),
+        ),
+        rule(
+            head("way", "X", "Y", agg("min", "C"), agg("with", "P")),
+            atom("e", "X", "Z", "A"), atom("way", "Z", "Y", "B", "Q"), let("C", plus("A", "B")),
+            Assign(Var("P"), longer),
+        ),
+        rule(head("hop", "X", "Y", agg("mmin", "C"), agg("with", "H")), atom("e", "X", "Y", "C"), let("H", "Y")),
+        rule(
+            head("hop", "X", "Y", agg("mmin", "C"), agg("with", "H")),
+            atom("hop", "X", "Z", "A", "H"), atom("hop", "Z", "Y", "B", "_"), let("C", plus("A", "B")),
+        ),
+        rule(head("far", "X", agg("max", "C"), agg("with", "Y"), agg("with", "P")), atom("way", "X", "Y", "C", "P")),
+        rule(head("agrees", "X", "Y"), atom("way", "X", "Y", "C", "_"), atom("hop", "X", "Y", "C", "_")),
+        rule(head("alone", "X", "Y"), atom("way", "X", "Y", "_", "P"), no("far", "X", "_", "_", "P")),
+        rule(head("total", "X", agg("sum", "C")), atom("far", "X", "C", "_", "_")),
+    )  # fmt: skip
+    links = [(*edge, dice.number(1, 3)) for edge in edges(dice, 12)]
+    return same(keyed(made) if dice.chance(30) else made, {"e": links})
+
+
+def cheapest_way_as_printed(dice: Dice) -> Scenario:
+    """As `path_vector_as_printed`, with the way itself carried along with the least cost."""
+
+    def rules(*bound: Goal) -> tuple[Rule, ...]:
+        cheapest = head("cheapest", "S", "D", agg("min", "C"), agg("with", "P"))
+        return (*path_vector_rules(*bound)[:2], rule(cheapest, atom("path", "S", "D", "Z", "P", "C")))
+
+    queries = (atom("cheapest", "S", "D", "C", "P"),)
+    made, reference = (program(LINK, *rules(*bound), queries=queries) for bound in ((), (holds("C", "<=", 12),)))
+    return Scenario(made, reference, path_vector_as_printed(dice).pools)
+
+
 def components(dice: Dice) -> Scenario:
     made = program(
         {"e": ("int", "int")},
@@ -462,6 +504,8 @@ TEMPLATES: Mapping[str, Callable[[Dice], Scenario]] = {
         top_paths,
         path_vector,
         path_vector_as_printed,
+        carried_ways,
+        cheapest_way_as_printed,
         components,
         bill_of_materials,
         company_control,

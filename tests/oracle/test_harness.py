@@ -248,5 +248,17 @@ def test_random_cases_cover_the_language() -> None:
         seen.update({"zero arity"} if any(not rule.args for rule in program.rules) else ())
         seen.update({"provable"} if any(provable(program, name) for name in program.outputs) else ())
     features = ["min", "max", "count", "sum", "avg", "top", "mmin", "mmax", "mcount", "msum", "Atom", "Not", "Compare"]
-    features += ["Assign", "Test", "Larger", "mutual", "key", "facts", "query", "undeclared", "zero arity", "provable"]
+    features += [
+        "Assign",
+        "Test",
+        "Larger",
+        "mutual",
+        "key",
+        "facts",
+        "query",
+        "undeclared",
+        "zero arity",
+        "provable",
+        "with",
+    ]
     assert {feature: seen[feature] for feature in features if seen[feature] < 20} == {}

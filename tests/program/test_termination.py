@@ -34,7 +34,7 @@ ENDS = {
 ENDLESS = {
     "000's Query 2 without a query": PATHS,
     "paths asked for": f"{PATHS} query path(X, Y, P, C). query minCost(X, Y, C).",
-    "another rule sees all paths": f"{PATHS} long(X, C) :- path(X, _, _, C), C > 7. query long(X, C). query minCost(X, _, C).",
+    "another rule sees all paths": f"{PATHS} far(X) :- path(X, _, _, C), C > 7. query far(X). query minCost(X, _, C).",
     "SQL that shows all paths": f"{SQL_PATHS} SELECT * FROM path;",
     "SQL views, all of them shown": f"{NOT_NULL} CREATE VIEW all_paths AS {SQL_PATHS} SELECT src, dst, cost FROM path;",
     "SQL whose costs may be null": NULLABLE + CHEAPEST,

@@ -32,7 +32,7 @@ from headwater.language.tree import (
 )
 from headwater.program.model import Program, Relation
 from headwater.program.strata import strata
-from tests.oracle.aggregate import aggregate
+from tests.oracle.aggregate import aggregate, best_together
 from tests.oracle.program import Agg
 
 Row = tuple[Any, ...]
@@ -113,14 +113,22 @@ def _aggregated(rules: list[Rule], shapes: dict[int, Aggregate], state: State) -
             groups[group][identity] = [_pooled(args[at], shape, binding, identity) for at, shape in shapes.items()]
     rows = set()
     for group, pooled in groups.items():
-        results = [
-            aggregate(Agg(shape.function, (), shape.limit), [values[at] for values in pooled.values()])
-            for at, shape in enumerate(shapes.values())
-        ]
-        for chosen in product(*results):
+        if any(shape.function == "with" for shape in shapes.values()):
+            plain_shapes = {at: Agg(shape.function, ()) for at, shape in shapes.items()}
+            best = best_together(plain_shapes, [tuple(values) for values in pooled.values()])
+        else:
+            best = list(product(*_results(shapes, pooled)))
+        for chosen in best:
             values, plain = iter(chosen), iter(group)
             rows.add(tuple(next(values if at in shapes else plain) for at in range(len(rules[0].head.args))))
     return rows
+
+
+def _results(shapes: dict[int, Aggregate], pooled: dict[Row, list[Row]]) -> list[list[Any]]:
+    return [
+        aggregate(Agg(shape.function, (), shape.limit), [values[at] for values in pooled.values()])
+        for at, shape in enumerate(shapes.values())
+    ]
 
 
 def _pooled(arg: Term | Aggregate, shape: Aggregate, binding: Binding, identity: Row) -> Row:

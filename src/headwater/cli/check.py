@@ -13,7 +13,7 @@ from headwater.cli.report import as_json, counted, exit_status, show
 from headwater.core.errors import ProgramError
 from headwater.language.reading import read_program, read_source
 from headwater.language.sql.recognise import is_sql
-from headwater.program.check import check as check_tree
+from headwater.pipeline import compile_tree
 from headwater.program.model import Program
 from headwater.program.strata import strata
 
@@ -65,7 +65,7 @@ def check(
 
 def _outcome(file: str) -> _Outcome:
     try:
-        return _Outcome(file, check_tree(read_program(file)))
+        return _Outcome(file, compile_tree(read_program(file)).checked)
     except ProgramError as error:
         return _Outcome(file, error)
 

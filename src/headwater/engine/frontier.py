@@ -23,8 +23,8 @@ def kept_versions(table: Table, pick: Pick, rows: Codes, offered: int, symbols: 
     if pick.value == table.time:
         value, identity = nothing, nothing  # the group is the identity, and its time decides
     else:
-        value = best_first(table, pick, rows[:, pick.value], symbols)
-        beside = [at for at in table.identity if at not in pick.group and at != pick.value]
+        value = best_first(table, pick, rows[:, pick.ranked], symbols)
+        beside = [at for at in table.identity if at not in pick.group and at not in pick.ranked]
         identity = distinct_rows(np.ascontiguousarray(rows[:, beside]))[1] if beside else nothing
     time = nothing if table.time is None else rows[:, table.time]
     lease = nothing if table.lease is None or table.keeps is Keeps.BEST else rows[:, table.lease]
@@ -35,12 +35,26 @@ def kept_versions(table: Table, pick: Pick, rows: Codes, offered: int, symbols: 
     return keep
 
 
-def best_first(table: Table, pick: Pick, codes: Codes, symbols: Symbols) -> Codes:
-    """Integers that are the smaller the better a value is for a pick; a null is the worst of all."""
-    kind = table.types[pick.value]
+def best_first(table: Table, pick: Pick, ranked: Codes, symbols: Symbols) -> Codes:
+    """Integers that are the smaller the better a row is for a pick, from the columns it is ranked by."""
+    keys = [_column_first(table, pick.best, at, ranked[:, place], symbols) for place, at in enumerate(pick.ranked)]
+    if len(keys) == 1:
+        return keys[0]
+    order = np.lexsort(keys[::-1])
+    differs = np.zeros(order.size, dtype=np.bool_)
+    for key in keys:
+        differs[1:] |= key[order[1:]] != key[order[:-1]]
+    rank = np.empty(order.size, dtype=np.int64)
+    rank[order] = np.cumsum(differs)
+    return rank
+
+
+def _column_first(table: Table, best: Best, column: int, codes: Codes, symbols: Symbols) -> Codes:
+    """Integers that are the smaller the better a value is; a null is the worst of all."""
+    kind = table.types[column]
     values = order_keys(codes, kind, symbols)
-    if pick.best is Best.MAX:
+    if best is Best.MAX:
         return ~values  # reverses the order without overflow
-    if pick.value in table.nullable:
+    if column in table.nullable:
         return np.where(codes == null_code(kind), np.iinfo(np.int64).max, values)
     return values

@@ -191,7 +191,8 @@ def _placed(store: Store, pick: Pick, everyone: Codes, symbols: Symbols) -> npt.
     """Which of these rows are among the best of their group, all rows of the group considered."""
     groups, member = distinct_rows(np.ascontiguousarray(everyone[:, list(pick.group)]))
     left, rows = rows_with(store.index(pick.group), groups, store)
-    codes = np.concatenate([everyone[:, pick.value], store.data[rows, pick.value].astype(np.int64)])
+    columns = list(pick.ranked)
+    codes = np.concatenate([everyone[:, columns], store.data[rows][:, columns].astype(np.int64)])
     values = best_first(store.table, pick, codes, symbols)
     group = np.concatenate([member, left.astype(np.intp)])
     order = np.lexsort((values, group))

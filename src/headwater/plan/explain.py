@@ -53,7 +53,8 @@ def _shape(table: Table, types: Types) -> str:
     for pick in table.picks:
         group = ", ".join(table.columns[at] for at in pick.group)
         best = f"the {pick.limit} best" if pick.limit > 1 else "the best"
-        picks += f" keeps {best} ({pick.best.value}) {table.columns[pick.value]} per ({group})"
+        value = ", then ".join(table.columns[at] for at in pick.ranked)
+        picks += f" keeps {best} ({pick.best.value}) {value} per ({group})"
     return f"{table.name}({columns}){picks}"
 
 

@@ -41,12 +41,21 @@ class Best(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """Of each group only the rows with the `limit` best distinct values are kept."""
+    """Of each group only the rows with the `limit` best distinct values are kept.
+
+    With `then`, values that are equal are told apart by these columns, in this order, the same way up.
+    """
 
     group: tuple[int, ...]
     value: int
     best: Best
     limit: int = 1
+    then: tuple[int, ...] = ()
+
+    @property
+    def ranked(self) -> tuple[int, ...]:
+        """The columns that rows of a group are compared by."""
+        return (self.value, *self.then)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from headwater.core.types import Type
 from headwater.language.tree import Aggregate, Atom, Constant, Goal, Negation, Term, Variable, Wildcard
 from headwater.plan.model import Shipment, Ships, Source, Table, Var, literal
 from headwater.plan.tables import PICKS, Draft, Drafts
+from headwater.program.aggregates import WITH
 from headwater.program.model import Keeps, Program, Relation
 from headwater.program.strata import Mode, strata
 from headwater.rewrite.localise import location_of
@@ -138,7 +139,8 @@ def travelling(program: Program) -> tuple[str, ...]:
     for rule in program.rules:
         relation = relations[rule.head.relation]
         head = tuple(_value(arg) for arg in rule.head.args)
-        gathered = any(arg.function not in PICKS for arg in rule.head.args if isinstance(arg, Aggregate))
+        shapes = [arg.function for arg in rule.head.args if isinstance(arg, Aggregate)]
+        gathered = any(function not in PICKS and function != WITH for function in shapes)
         if relation.derived and not gathered and not _stays(head, rule.body, relation, relations):
             found[relation.name] = None
     return tuple(found)

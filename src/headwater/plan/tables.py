@@ -1,10 +1,10 @@
 """Relations to tables, and rules to rules without aggregates.
 
 An aggregate that keeps rows of its body's values (min, max, mmin, mmax, top) becomes a plain rule into a
-table with a pick. Any other ranges over a *bag*: a table of the distinct bindings of the body's named
-variables, one per rule, so that sets are enough everywhere; where the body is one atom that names all its
-columns, that atom's table is the bag. `mcount` and `msum` of (K, N) have one bag for all rules of the head,
-which keeps the largest N per group and K.
+table with a pick, and what goes with its value (`min<(C, P)>`) a column that the pick compares after it. Any other
+ranges over a *bag*: a table of the distinct bindings of the body's named variables, one per rule, so that sets are
+enough everywhere; where the body is one atom that names all its columns, that atom's table is the bag. `mcount` and
+`msum` of (K, N) have one bag for all rules of the head, which keeps the largest N per group and K.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import assert_never
 from headwater.core.types import Type
 from headwater.language.tree import Aggregate, Atom, Call, Condition, Constant, Goal, ListTerm, Rule, Variable
 from headwater.plan.model import Aggregation, Best, Contribution, Measure, Pick, Source, Table, Var, Written, literal
+from headwater.program.aggregates import WITH, carried_columns
 from headwater.program.clock import lifetime
 from headwater.program.model import Keeps, Program, Relation, Shown
 from headwater.program.types import Types
@@ -182,8 +183,11 @@ def _draft_aggregate(
 ) -> None:
     shapes = [arg for number in numbers for arg in program.rules[number].head.args if isinstance(arg, Aggregate)]
     functions = {shape.function for shape in shapes}
-    if len(positions) == 1 and functions <= PICKS.keys():
-        _draft_pick(drafts, program, types, relation, numbers, positions[0], shapes[0])
+    picking = next((shape for shape in shapes if shape.function != WITH), shapes[0])
+    carried = {at for number in numbers for at in carried_columns(program.rules[number].head)}
+    values = [at for at in positions if at not in carried]
+    if len(values) == 1 and functions - {WITH} <= PICKS.keys():
+        _draft_pick(drafts, program, types, relation, numbers, values[0], picking, tuple(sorted(carried)))
         return
     group = tuple(at for at in range(relation.arity) if at not in positions)
     contributions: list[Contribution] = []
@@ -228,20 +232,27 @@ def _is_null(shape: Aggregate) -> bool:
 
 
 def _draft_pick(
-    drafts: Drafts, program: Program, types: Types, relation: Relation, numbers: list[int], at: int, shape: Aggregate
+    drafts: Drafts,
+    program: Program,
+    types: Types,
+    relation: Relation,
+    numbers: list[int],
+    at: int,
+    shape: Aggregate,
+    carried: tuple[int, ...],
 ) -> None:
     table = drafts.tables[relation.name]
-    group = tuple(column for column in table.identity if column != at)
-    pick = Pick(group, at, PICKS[shape.function], shape.limit or 1)
+    group = tuple(column for column in table.identity if column != at and column not in carried)
+    pick = Pick(group, at, PICKS[shape.function], shape.limit or 1, carried)
     drafts.tables[relation.name] = replace(table, base=False, picks=(pick,))
     for number in numbers:
         rule = program.rules[number]
         head = tuple(_source(arg.args[0] if isinstance(arg, Aggregate) else arg) for arg in rule.head.args)
         body = rule.body
-        if shape.function == "top" and _may_be_null(head[at], types.nulls.variables[number]):
+        if (shape.function == "top" or carried) and _may_be_null(head[at], types.nulls.variables[number]):
             arg = rule.head.args[at]
             value = arg.args[0] if isinstance(arg, Aggregate) else arg
-            body = (*body, Condition(Call("is_not_null", (value,))))  # a null is none of the k smallest
+            body = (*body, Condition(Call("is_not_null", (value,))))  # a null is none of the best, and carries nothing
         drafts.add(number, relation.name, head, body, types)
 
 

@@ -15,7 +15,9 @@ from headwater.core.diagnostics import Diagnostic, Severity
 from headwater.core.errors import CheckProblem
 from headwater.core.functions import FUNCTIONS, Registry
 from headwater.language.tree import Constant, Query, Rule, Tree, Variable, Wildcard
+from headwater.program.aggregates import spread
 from headwater.program.clock import time_problems
+from headwater.program.grouping import grouping_warnings
 from headwater.program.model import Program
 from headwater.program.names import Names, survey
 from headwater.program.network import network_problems, with_locations
@@ -43,6 +45,7 @@ def check(tree: Tree, registry: Registry = FUNCTIONS) -> Program:
     """The checked program. Raises CheckProblem with all findings of the first stage that has errors."""
     findings = _Findings()
     findings.add(tree.notes)
+    tree = spread(tree)
     known, diagnostics = survey(tree, registry)
     findings.add(diagnostics)
     findings.add(spelling_problems(tree))
@@ -59,6 +62,8 @@ def check(tree: Tree, registry: Registry = FUNCTIONS) -> Program:
     types, diagnostics = inferred(program, {}, registry)
     findings.add(diagnostics)
     findings.add(null_problems(program, types.nulls.columns, registry))
+    if tree.text is None:
+        findings.add(grouping_warnings(program))
     for run in CHECKS:
         findings.add(run(program))
     findings.stop()

@@ -4,11 +4,17 @@ The value of a recursive `min` only ever falls, that of `max`, `mcount` and `msu
 least fixpoint if everything computed from such a value moves the same way and ends in an aggregate of the
 same direction, or in a comparison that, once true, stays true. This is what is checked, variable by variable,
 rule by rule; whatever does not fit is HW504.
+
+What is carried along with a value (`min<(C, P)>`) may be anything when the value gets better; only while the value
+stays does it move one way. So it may only be carried on, beside a value that gets strictly better with the first one
+(`C = C1 + C2`), and in a way that keeps its order: as it is, or at the end of a list (`P = [X | P2]`). Then the pair
+as a whole only ever gets better.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from headwater.core.diagnostics import Diagnostic
@@ -29,12 +35,36 @@ from headwater.language.tree import (
     Variable,
     Wildcard,
 )
-from headwater.program.aggregates import AGGREGATES, Trend
+from headwater.program.aggregates import AGGREGATES, Trend, carried_columns, value_columns
 from headwater.program.cycles import Cycle
 from headwater.program.names import rule_name
-from headwater.program.terms import goal_names, names
+from headwater.program.terms import assigned, goal_names, names
 
 Trends: TypeAlias = dict[str, Trend]
+
+_JOINS_LISTS = frozenset({"concat", "concatPath"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """Of an aggregated relation: the column of its value, the way it moves, and the columns carried along."""
+
+    place: int
+    trend: Trend
+    carried: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Carrier:
+    """A recursive goal: the variable of its value, and those of what is carried along, in order."""
+
+    value: str | None
+    carried: tuple[str | None, ...]
+
+    @property
+    def names(self) -> set[str]:
+        return {name for name in (self.value, *self.carried) if name is not None}
+
 
 _FOLLOW = frozenset(
     {"larger", "largest", "smaller", "smallest", "floor", "ceil", "round", "to_int", "to_float", "sqrt", "exp", "log"}
@@ -51,25 +81,27 @@ def monotone_problems(cycle: Cycle) -> Iterator[Diagnostic]:
         yield from _Flow(rule, cycle, values).problems()
 
 
-def _values(cycle: Cycle) -> dict[str, tuple[int, Trend]]:
+def _values(cycle: Cycle) -> dict[str, _Value]:
     """For each aggregated relation of the cycle, the column of its value and the way it moves."""
     return {
-        rule.head.relation: (place, AGGREGATES[arg.function].trend)
+        rule.head.relation: _Value(place, AGGREGATES[arg.function].trend, carried_columns(rule.head))
         for rule in cycle.rules
-        for place, arg in enumerate(rule.head.args)
-        if isinstance(arg, Aggregate)
+        for place in value_columns(rule.head)
+        if isinstance(arg := rule.head.args[place], Aggregate)
     }
 
 
 class _Flow:
     """One rule: which variables move which way, and where they end."""
 
-    def __init__(self, rule: Rule, cycle: Cycle, values: dict[str, tuple[int, Trend]]) -> None:
+    def __init__(self, rule: Rule, cycle: Cycle, values: dict[str, _Value]) -> None:
         self.rule = rule
         self.cycle = cycle
         self.values = values
         self.moving: Trends = {}
         self.origin: dict[str, str] = {}  # the relation whose value a variable moves with
+        self.carriers: list[_Carrier] = []
+        self.terms = assigned(rule)
         self.nonnegative = {
             goal.left.name
             for goal in rule.body
@@ -109,24 +141,32 @@ class _Flow:
         for goal in self.rule.body:
             if not isinstance(goal, Atom) or goal.relation not in self.values:
                 continue
-            place, trend = self.values[goal.relation]
-            match goal.args[place]:
-                case Wildcard():
-                    pass
-                case Variable(name):
-                    self.moving[name] = trend
-                    self.origin[name] = goal.relation
-                    if self._standing(name) > 1:
-                        yield self._problem(name, goal.span, "joined on")
-                case _:
-                    path, rules = self.cycle.around(self.rule, goal.relation)
-                    yield Diagnostic(
-                        "HW504",
-                        f"the value of `{goal.relation}` is compared with a constant inside its own recursion",
-                        goal.args[place].span or goal.span,
-                        note=f"it moves as rows are added; the cycle is {path}, made by {rules}",
-                        hint="ask for the value from outside the cycle",
-                    )
+            value = self.values[goal.relation]
+            yield from self._source(goal, value.place, value.trend)
+            for place in value.carried:
+                yield from self._source(goal, place, Trend.WAVERS)
+            own = [goal.args[place] for place in (value.place, *value.carried)]
+            first, *carried = (arg.name if isinstance(arg, Variable) else None for arg in own)
+            self.carriers.append(_Carrier(first, tuple(carried)))
+
+    def _source(self, goal: Atom, place: int, trend: Trend) -> Iterator[Diagnostic]:
+        match goal.args[place]:
+            case Wildcard():
+                pass
+            case Variable(name):
+                self.moving[name] = trend
+                self.origin[name] = goal.relation
+                if self._standing(name) > 1:
+                    yield self._problem(name, goal.span, "joined on")
+            case _:
+                path, rules = self.cycle.around(self.rule, goal.relation)
+                yield Diagnostic(
+                    "HW504",
+                    f"the value of `{goal.relation}` is compared with a constant inside its own recursion",
+                    goal.args[place].span or goal.span,
+                    note=f"it moves as rows are added; the cycle is {path}, made by {rules}",
+                    hint="ask for the value from outside the cycle",
+                )
 
     def _standing(self, name: str) -> int:
         return sum(
@@ -203,18 +243,80 @@ class _Flow:
 
     def _head(self) -> Iterator[Diagnostic]:
         head = self.rule.head
-        place_of_value = self.values.get(head.relation)
+        value = self.values.get(head.relation)
+        if value is not None and value.carried:
+            yield from self._carried_on(value)
         for place, arg in enumerate(head.args):
+            if value is not None and place in value.carried:
+                continue
             inner = arg.args if isinstance(arg, Aggregate) else (arg,)
             for position, term in enumerate(inner):
                 trend = self._trend(term)
                 if trend is None:
                     continue
-                is_value = place_of_value is not None and place == place_of_value[0] and position == len(inner) - 1
-                if is_value and place_of_value is not None and trend is place_of_value[1]:
+                is_value = value is not None and place == value.place and position == len(inner) - 1
+                if is_value and value is not None and trend is value.trend:
                     continue
                 name = self._moving_in(term)
                 yield self._problem(name, term.span or head.span, *self._why_not(arg, trend, is_value))
+
+    def _carried_on(self, value: _Value) -> Iterator[Diagnostic]:
+        """What a head carries along that moves: the pair must get better as a whole."""
+        head = self.rule.head
+        terms = [_inner(head.args[place]) for place in value.carried]
+        best = _inner(head.args[value.place])
+        for carrier in self.carriers:
+            used = [term for term in terms if carrier.names & self._leaves(term)]
+            if not used:
+                continue
+            name = min(carrier.names & self._leaves(used[0]))
+            if carrier.value is None or not self._strictly(best, carrier.value):
+                hint = "let the value be a sum with the other one in it, as in `C = C1 + C2`"
+                yield self._problem(
+                    name, head.span, "carried along with a value that need not get better with it", hint
+                )
+                continue
+            first, *others = carrier.carried or (None,)
+            on = [term for term in used if set(carrier.carried) & self._leaves(term)]
+            kept = len(on) <= 1 and all(first is not None and self._keeps_order(term, first) for term in on)
+            if not kept or any(other in self._leaves(term) for other in others if other for term in on):
+                name = min({one for one in carrier.carried if one} & self._leaves(on[0]))
+                hint = "carry on the first of them, as it is or at the end of a list, as in `P = [X | P2]`"
+                yield self._problem(name, head.span, "carried along in a way that may turn its order round", hint)
+
+    def _leaves(self, term: Term) -> set[str]:
+        """The variables of atoms that a term is worked out from."""
+        found: set[str] = set()
+        waiting = list(names(term))
+        while waiting:
+            name = waiting.pop()
+            if name in self.terms:
+                waiting.extend(names(self.terms[name]))
+            else:
+                found.add(name)
+        return found
+
+    def _strictly(self, term: Term, name: str) -> bool:
+        """Whether a term gets strictly better when a variable does, whatever else does not get worse."""
+        match term:
+            case Variable(other):
+                return other == name or (other in self.terms and self._strictly(self.terms[other], name))
+            case Binary("+", left, right):
+                return self._strictly(left, name) or self._strictly(right, name)
+            case Binary("-", left, right):
+                return self._strictly(left, name) and name not in self._leaves(right)
+            case _:
+                return False
+
+    def _keeps_order(self, term: Term, name: str) -> bool:
+        """Whether a term is larger where a variable is, while all else stays."""
+        match term:
+            case Variable(other):
+                return other == name or (other in self.terms and self._keeps_order(self.terms[other], name))
+            case Call(function, (*before, last)) if function in _JOINS_LISTS:
+                return self._keeps_order(last, name) and not any(name in self._leaves(one) for one in before)
+            case _:
+                return False
 
     def _why_not(self, arg: Term | Aggregate, trend: Trend, is_value: bool) -> tuple[str, str | None]:
         relation = self.rule.head.relation
@@ -241,6 +343,10 @@ class _Flow:
             note=f"the cycle is {path}, made by {rules}",
             hint=hint,
         )
+
+
+def _inner(arg: Term | Aggregate) -> Term:
+    return arg.args[0] if isinstance(arg, Aggregate) else arg
 
 
 def _together(trends: list[Trend | None], follow: bool) -> Trend | None:

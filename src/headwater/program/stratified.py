@@ -3,7 +3,8 @@
 Negation inside a cycle is an error (HW501). So are count, sum and avg (HW502), unless stages or a linear sum
 justify them (`headwater.program.stages`), and values of monotone aggregates that do not flow monotonically
 (HW504, see `headwater.program.monotone`). All rules for one relation must agree on what they aggregate (HW503),
-and a recursive relation aggregates one column (HW505). `top`, `mcount` and `msum` stand alone in a head (HW507).
+and a recursive relation aggregates one column (HW505). `top`, `mcount` and `msum` stand alone in a head (HW507), and
+what is carried along goes with one `min` or `max` (HW514).
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ from collections.abc import Iterator
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.language.tree import Aggregate, Rule
-from headwater.program.aggregates import AGGREGATES, aggregate_columns
+from headwater.program.aggregates import (
+    AGGREGATES,
+    PICK_ONE,
+    WITH,
+    aggregate_columns,
+    carried_columns,
+    value_columns,
+)
 from headwater.program.cycles import Cycle, cycles
 from headwater.program.model import Program
 from headwater.program.monotone import monotone_problems
@@ -27,6 +35,7 @@ _STAND_ALONE = frozenset({"top", "mcount", "msum"})
 
 def strata_problems(program: Program) -> Iterator[Diagnostic]:
     yield from _alone(program)
+    yield from _carried(program)
     yield from _pooling(program)
     for cycle in cycles(program):
         yield from _negations(cycle)
@@ -53,7 +62,7 @@ def _negations(cycle: Cycle) -> Iterator[Diagnostic]:
 
 
 def _aggregates(cycle: Cycle) -> Iterator[Diagnostic]:
-    several = [rule for rule in cycle.rules if len(aggregate_columns(rule.head)) > 1]
+    several = [rule for rule in cycle.rules if len(value_columns(rule.head)) > 1]
     for rule in several:
         yield Diagnostic(
             "HW505",
@@ -102,6 +111,25 @@ def _alone(program: Program) -> Iterator[Diagnostic]:
                 f"`{single.function}` stands beside another aggregate in the head of `{rule.head.relation}`",
                 single.span or rule.span,
                 hint=f"derive `{single.function}` in a relation of its own and join the two by their group",
+            )
+
+
+def _carried(program: Program) -> Iterator[Diagnostic]:
+    """What is carried along goes with the best value of exactly one aggregate, which is none of those that add up."""
+    for rule in program.rules:
+        carried = carried_columns(rule.head)
+        if not carried:
+            continue
+        shapes = [arg for arg in rule.head.args if isinstance(arg, Aggregate) and arg.function != WITH]
+        if len(shapes) != 1 or shapes[0].function not in PICK_ONE:
+            beside = " and ".join(f"`{one.function}`" for one in shapes) or "no aggregate"
+            arg = rule.head.args[carried[0]]
+            yield Diagnostic(
+                "HW514",
+                f"a value is carried along with {beside} in the head of `{rule.head.relation}`",
+                arg.span or rule.span,
+                note="it goes with the best value of one `min` or `max`, as in `min<(C, P)>`",
+                hint="derive the other aggregates in a relation of their own and join the two by their group",
             )
 
 

@@ -30,7 +30,7 @@ from headwater.language.tree import (
     Term,
     Variable,
 )
-from headwater.program.aggregates import AGGREGATES, aggregate_columns
+from headwater.program.aggregates import AGGREGATES, aggregate_columns, value_columns
 from headwater.program.clock import lifetime
 from headwater.program.cycles import cycles
 from headwater.program.graph import reachable
@@ -137,7 +137,7 @@ def is_time_goal(goal: Goal) -> TypeGuard[Assign]:
 
 def is_total(rules: list[Rule]) -> bool:
     """Whether rules for one relation add up bindings, or aggregate several columns, instead of picking rows."""
-    places = {at for rule in rules for at, arg in enumerate(rule.head.args) if isinstance(arg, Aggregate)}
+    places = {at for rule in rules for at in value_columns(rule.head)}
     shapes = [arg for rule in rules for arg in rule.head.args if isinstance(arg, Aggregate)]
     return len(places) > 1 or any(not AGGREGATES[shape.function].picks for shape in shapes)
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from headwater.core.types import Type
 from headwater.engine.expressions import order_keys
+from headwater.engine.frontier import best_first
 from headwater.engine.values import NULL, Symbols, code_floats, code_of_float, null_code
-from headwater.plan.model import Aggregation, Best, Measure, Pick, Table
+from headwater.plan.model import Aggregation, Measure, Pick, Table
 from headwater.provenance import absorption
 from headwater.provenance.absorption import Function
 from headwater.provenance.room import Room
@@ -41,12 +42,8 @@ def best_rows(table: Table, candidates: Candidates, symbols: Symbols, room: Room
 def _placed(
     pick: Pick, table: Table, rows: list[Row], candidates: Candidates, symbols: Symbols, room: Room
 ) -> Iterable[tuple[Row, Function]]:
-    codes = np.array([row[pick.value] for row in rows], dtype=np.int64)
-    keys = order_keys(codes, table.types[pick.value], symbols)
-    if pick.best is Best.MAX:
-        keys = ~keys
-    elif pick.value in table.nullable:  # a null is worse than any value
-        keys = np.where(codes == null_code(table.types[pick.value]), np.iinfo(np.int64).max, keys)
+    ranked = np.array([[row[column] for column in pick.ranked] for row in rows], dtype=np.int64)
+    keys = best_first(table, pick, ranked, symbols)
     by_value: dict[int, list[Row]] = {}
     for key, row in sorted(zip(keys.tolist(), rows, strict=True)):
         by_value.setdefault(key, []).append(row)

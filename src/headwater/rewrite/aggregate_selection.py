@@ -1,9 +1,10 @@
 """Keep, in a recursive relation, only the rows that a min or max over it can see (000 section 6; 002 section 5.1.1).
 
 `spCost(S, D, min<C>) :- path(S, D, Z, P, C).` needs only the cheapest paths; so do rules that join `path` with `spCost`
-on the group and the value. If a cheapest path is always built from cheapest paths, the others need not be kept,
-nor built upon: `path` gets a `Selection` and its recursion ends where longer paths only cost more. Several
-aggregates over one relation give several selections; a row is kept while it is best for at least one.
+on the group and the value, and aggregates that carry other columns along (`min<(C, P)>`). If a cheapest path is always
+built from cheapest paths, the others need not be kept, nor built upon: `path` gets a `Selection` and its recursion ends
+where longer paths only cost more. Several aggregates over one relation give several selections; a row is kept while it
+is best for at least one.
 
 Why it is exact. Let B be the best rows of the relation without selection. For each selection, in every recursive
 rule, put for a recursive goal's row another one of the same group with a better value: by `carries` the
@@ -27,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from headwater.language.tree import Aggregate, Atom, Constant, Rule, Variable
-from headwater.program.aggregates import aggregate_columns
+from headwater.program.aggregates import aggregate_columns, carried_columns
 from headwater.program.cycles import cycles
 from headwater.program.model import Program, Relation, Selection
 from headwater.program.terms import body_atoms, goal_names
@@ -46,6 +47,7 @@ class _Use:
     value_at: int  # position of the aggregate in the head
     group_at: tuple[int | Constant, ...]  # for each group column: its position in the head, or the constant asked for
     alone: bool  # the body is the relation's atom and nothing else
+    carries: bool  # it carries other columns of the best rows along, and so must see all that tie
 
 
 def aggregate_selection(program: Program) -> Program:
@@ -103,7 +105,7 @@ def _selections(
     selections = tuple(dict.fromkeys(use.selection for use in uses))
     if any(relation.columns[selection.value].nullable for selection in selections):
         return ()  # what is built on a better value need not be better: it may be null all the same
-    strictly = bool(joining) or relation.time is not None
+    strictly = bool(joining) or relation.time is not None or any(use.carries for use in uses)
     ends = {relation.name: path_ends(relation, own, relations)}
     for rule in recursive:
         shapes = rule_shapes(rule, relations, ends)
@@ -115,7 +117,10 @@ def _selections(
 def _aggregate_use(rule: Rule, relation: Relation) -> _Use | None:
     """The rule as `q(G, min<C>) :- p(G, C, ...), ...`, where goals beside `p` look at nothing of it but G."""
     reading = [(atom, negated) for atom, negated in body_atoms(rule) if atom.relation == relation.name]
-    aggregates = [(at, arg) for at, arg in enumerate(rule.head.args) if isinstance(arg, Aggregate)]
+    carried = carried_columns(rule.head)
+    aggregates = [
+        (at, arg) for at, arg in enumerate(rule.head.args) if isinstance(arg, Aggregate) and at not in carried
+    ]
     if len(reading) != 1 or reading[0][1] or len(aggregates) != 1:
         return None
     (atom, _), (value_at, aggregate) = reading[0], aggregates[0]
@@ -151,7 +156,7 @@ def _aggregate_use(rule: Rule, relation: Relation) -> _Use | None:
                 continue
     assert value is not None
     selection = Selection(tuple(group), value, "min" if _BEST[aggregate.function] == "min" else "max")
-    return _Use(selection, rule.head.relation, value_at, tuple(group_at), alone=not beside)
+    return _Use(selection, rule.head.relation, value_at, tuple(group_at), alone=not beside, carries=bool(carried))
 
 
 def _sees_only_best(

@@ -50,7 +50,7 @@ from headwater.language.tree import (
     Variable,
     Wildcard,
 )
-from headwater.program.aggregates import aggregate_columns
+from headwater.program.aggregates import WITH, aggregate_columns, value_columns
 from headwater.program.model import Column, Program, Relation
 from headwater.program.strata import strata
 from headwater.program.terms import body_atoms, goal_names, names
@@ -62,7 +62,7 @@ Place: TypeAlias = Variable | Constant  # never marked with `@`, so that places 
 _ONE_PLACE = Constant(0, Type.INT)
 """Where the bindings of an aggregate without groups are brought together."""
 
-_OF_VALUES = frozenset({"min", "max", "mmin", "mmax", "top"})
+_OF_VALUES = frozenset({"min", "max", "mmin", "mmax", "top", WITH})
 """Aggregates of a set of values: it does not matter how often a value comes."""
 
 
@@ -328,14 +328,16 @@ def _group_columns(program: Program, relations: Mapping[str, Relation]) -> dict[
     """For each relation that aggregates bindings, the column where its groups come together: its location, if that
     is one."""
     taken: dict[str, set[int]] = {}
+    picked: dict[str, set[int]] = {}
     over_all = _ranging_over_all(program)
     for rule in program.rules:
         columns = aggregate_columns(rule.head)
         if columns:
             taken.setdefault(rule.head.relation, set()).update(columns)
+            picked.setdefault(rule.head.relation, set()).update(value_columns(rule.head))
     chosen: dict[str, int | None] = {}
     for name, aggregates in taken.items():
-        if name not in over_all and len(aggregates) == 1:
+        if name not in over_all and len(picked[name]) == 1:
             continue
         relation = relations[name]
         free = [at for at in range(relation.arity) if at not in aggregates and at != relation.time]

@@ -15,6 +15,7 @@ from headwater.core.telling import tell
 from headwater.language.sql.doctor import diagnose
 from headwater.language.sql.program import translate_views
 from headwater.language.sql.split import Named, Recursion, Select, Steps, split
+from headwater.program.nearest import nearest
 from headwater.spark.copies import kept
 from headwater.spark.evaluating import evaluate
 from headwater.spark.programs import columns_of
@@ -94,6 +95,14 @@ def _looked_at(frame: Any, columns: frozenset[str]) -> Any:
     )
 
 
+def _listed(spark: Any) -> list[str]:
+    """The tables and views that a session lists; a hint is not worth an error of its own."""
+    try:
+        return [one.name for one in spark.catalog.listTables()]
+    except Exception:
+        return []
+
+
 def _table(spark: Any, table: Named) -> Any:
     try:
         found = spark.table(str(table))
@@ -102,7 +111,10 @@ def _table(spark: Any, table: Named) -> Any:
         if "TABLE_OR_VIEW_NOT_FOUND" not in str(problem):
             raise
         name = ".".join(table.parts)
+        close = nearest(name, _listed(spark))
         hint = "register a frame with createOrReplaceTempView, or create the table"
+        if close:
+            hint = f"did you mean `{close}`? If not, {hint}"
         problems = (Diagnostic("HW230", f"the session has no table `{name}`", table.span, hint=hint),)
         raise CheckProblem(problems) from None
     return found

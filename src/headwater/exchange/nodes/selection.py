@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, Generic
 
 from headwater.exchange.nodes.algebra import Annotation
+from headwater.exchange.nodes.join import picker
 from headwater.exchange.nodes.provenances import Provenances
 from headwater.exchange.nodes.table import HashTable, key_of
 from headwater.exchange.nodes.terms import Row
@@ -33,14 +34,14 @@ class _Groups:
 
     def __init__(self, pick: Pick) -> None:
         self.group: Callable[[Row], Any] = key_of(pick.group)
-        self._value = pick.value
+        self._value = picker(pick.ranked)
         self._largest = pick.best is Best.MAX
         self._limit = pick.limit
         self.rows: dict[Any, dict[Row, None]] = {}
-        self._best: dict[Any, list[Any]] = {}
+        self._best: dict[Any, list[Row]] = {}
 
     def add(self, row: Row) -> None:
-        group, value = self.group(row), row[self._value]
+        group, value = self.group(row), self._value(row)
         self.rows.setdefault(group, {})[row] = None
         best = self._best.setdefault(group, [])
         if value not in best and (len(best) < self._limit or self._before(value, best[-1])):
@@ -53,23 +54,24 @@ class _Groups:
         del left[row]
         if not left:
             del self.rows[group], self._best[group]
-        elif row[self._value] in self._best[group]:
-            best = list({one[self._value]: None for one in left})
+        elif self._value(row) in self._best[group]:
+            best = list({self._value(one): None for one in left})
             self._trim(best)
             self._best[group] = best
 
     def is_best(self, row: Row) -> bool:
-        return row[self._value] in self._best[self.group(row)]
+        return self._value(row) in self._best[self.group(row)]
 
-    def _before(self, one: Any, other: Any) -> bool:
-        if one is None or other is None:  # a null is worse than any value
-            return one is not None
-        left, right = _sortable(one), _sortable(other)
+    def _before(self, one: Row, other: Row) -> bool:
+        left, right = self._rank(one), self._rank(other)
         return bool(left > right if self._largest else left < right)
 
-    def _trim(self, values: list[Any]) -> None:
-        known = sorted((one for one in values if one is not None), key=_sortable, reverse=self._largest)
-        values[:] = (known + [None] * (len(values) - len(known)))[: self._limit]
+    def _trim(self, values: list[Row]) -> None:
+        values[:] = sorted(values, key=self._rank, reverse=self._largest)[: self._limit]
+
+    def _rank(self, value: Row) -> Any:
+        """A key that orders values; a null is worse than any of them."""
+        return [(not self._largest,) if one is None else (self._largest, _sortable(one)) for one in value]
 
 
 def _sortable(value: Any) -> Any:

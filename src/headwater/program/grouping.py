@@ -1,0 +1,72 @@
+"""Heads that group by more than their writer meant: `best(X, Y, min<C>, P)` (HW513, a warning).
+
+Every argument of a head beside its aggregate is one to group by, so that P, which came with C, tells groups apart.
+Mostly the P of the least C is meant. SQL says itself what it groups by, and is not asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headwater.core.diagnostics import Diagnostic, Severity
+from headwater.language.tree import Aggregate, Rule, Term, Variable
+from headwater.program.aggregates import AGGREGATES, PICK_ONE, Trend, carried_columns, value_columns
+from headwater.program.model import Program
+from headwater.program.terms import assigned, goal_names, names, positive_atoms
+
+
+def grouping_warnings(program: Program) -> Iterator[Diagnostic]:
+    """Heads such as `best(X, Y, min<C>, P)`, where P tells groups apart that the writer took for one."""
+    for rule in program.rules:
+        picks = value_columns(rule.head)
+        if len(picks) != 1 or carried_columns(rule.head):
+            continue
+        aggregate = rule.head.args[picks[0]]
+        if not isinstance(aggregate, Aggregate) or aggregate.function not in PICK_ONE:
+            continue
+        column = next(_telling_apart(rule, picks[0]), None)
+        if column is None:
+            continue
+        arg, value = rule.head.args[column], aggregate.args[0]
+        name = arg.name.partition("'")[0] if isinstance(arg, Variable) else "P"
+        best = value.name.partition("'")[0] if isinstance(value, Variable) else "C"
+        word = "least" if AGGREGATES[aggregate.function].trend is Trend.FALLS else "largest"
+        yield Diagnostic(
+            "HW513",
+            f"`{aggregate.function}<{best}>` is taken for each `{name}` apart",
+            arg.span or rule.head.span,
+            note=f"every argument of a head beside its aggregate is one to group by; so each `{name}` has a row",
+            hint=f"for the `{name}` of the {word} `{best}` write `{aggregate.function}<({best}, {name})>`; to group by "
+            f"`{name}`, put it before the aggregate",
+            severity=Severity.WARNING,
+        )
+
+
+def _telling_apart(rule: Rule, pick: int) -> Iterator[int]:
+    """The variables of a head behind its aggregate that one goal brings along with the aggregated value."""
+    value = rule.head.args[pick]
+    assert isinstance(value, Aggregate)
+    terms = assigned(rule)
+    leaves = set().union(*(_leaves(arg, terms) for arg in value.args))
+    for at, arg in enumerate(rule.head.args[pick + 1 :], pick + 1):
+        if isinstance(arg, Variable):
+            own = _leaves(arg, terms)
+            if any(leaves & goal_names(atom) and own & goal_names(atom) for atom in positive_atoms(rule)):
+                yield at
+
+
+def _leaves(term: Term, terms: dict[str, Term]) -> set[str]:
+    """The variables that a term is worked out from."""
+    found: set[str] = set()
+    waiting = list(names(term))
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if name in terms:
+            waiting.extend(names(terms[name]))
+        else:
+            found.add(name)
+    return found
