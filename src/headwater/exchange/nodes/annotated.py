@@ -4,6 +4,11 @@ Rows come with the facts they follow from. Facts die; each node that hears of it
 else is ever taken back, so messages may come in any order between different senders, and nobody has to be done
 before anybody else.
 
+A death follows the rows: whoever hears of one tells the nodes to which it has sent a derivation that names the fact
+and that still held. So every node that may name the fact hears of it, by the way on which the fact itself came, and no
+message travels where no row would: where rows travel along links alone (002, Claim 1), so do deaths. A derivation over
+a link names the link; when the link is gone, nothing is left to tell across it.
+
 Why the view is right when nothing is under way. Sound: an annotation holds only while facts are alive from which
 the row follows, whatever else has happened since it was written. Complete: take a rule and rows that its node
 stores. Their join was offered to MinShip, so either something that was sent for the head still holds, and then the
@@ -27,7 +32,8 @@ from headwater.exchange.nodes.layout import Layout, Places
 from headwater.exchange.nodes.message import Batch, Says
 from headwater.exchange.nodes.minship import Lazy, MinShip, Shipping
 from headwater.exchange.nodes.node import Node
-from headwater.exchange.nodes.table import Change
+from headwater.exchange.nodes.provenances import Provenances
+from headwater.exchange.nodes.table import Change, HashTable
 from headwater.exchange.nodes.terms import Row
 
 
@@ -83,7 +89,8 @@ class Annotated(Node):
         self._inputs = [name for name in self.tables if name not in self.fixpoints and name not in self.shipments]
         self._dead: set[int] = set()
         self._dying: list[int] = []  # facts of this node that are to die when the stage runs
-        self._tell: list[int] = []
+        self._told: dict[int, Provenances[Any]] = {}  # by receiver: the derivations sent to it, as far as they hold
+        self._tell: dict[int, list[int]] = {}  # by receiver: facts that it must hear are dead
         self._queue: deque[tuple[str, Row]] = deque()
         self._news: dict[tuple[str, Row], Any] = {}
         self._outgoing: dict[int, dict[int, list[tuple[Row, Any]]]] = {}
@@ -130,7 +137,6 @@ class Annotated(Node):
     def run(self, phase: str, *, first: bool) -> None:
         if self._dying:
             dying, self._dying = self._dying, []
-            self._tell += dying
             self._lose(dying)
         if first and self.number == 0:
             for route in self.routes.spontaneous:
@@ -157,7 +163,7 @@ class Annotated(Node):
                 if provenance is not None:
                     self._offer(table, row, provenance)
         if dead:
-            self._lose(dead)
+            self._lose(dead, sender)
         self._work()
 
     def flush(self) -> None:
@@ -165,10 +171,15 @@ class Annotated(Node):
             self._send(outbox, ship.flush())
         self._work()
 
-    def _lose(self, dead: list[int]) -> None:
+    def _lose(self, dead: list[int], sender: int | None = None) -> None:
         """Facts died: free everything of them, and find for what was lost another derivation, if there is one here."""
         self._dead.update(dead)
         facts = frozenset(dead)
+        for receiver, told in self._told.items():
+            if told.touched(facts):
+                told.without(facts)
+                if receiver != sender:  # who brought the news has it
+                    self._tell.setdefault(receiver, []).extend(dead)
         for name in self._watched & self.fixpoints.keys():
             for row in self.fixpoints[name].store.touched(facts):
                 self.touch(name, row)
@@ -273,6 +284,10 @@ class Annotated(Node):
     def collect(self) -> Mapping[int, list[Batch]]:
         found: dict[int, list[Batch]] = {}
         for receiver, parts in self._outgoing.items():
+            told = self._told_to(receiver)
+            for at, rows in parts.items():
+                for row, provenance in rows:
+                    told.add((at, *row), provenance)
             found[receiver] = [
                 Batch(
                     Says.COME,
@@ -282,12 +297,17 @@ class Annotated(Node):
                 )
                 for at, rows in parts.items()
             ]
-        if self._tell:
-            for receiver in range(self.places.nodes):
-                if receiver != self.number:
-                    found.setdefault(receiver, []).append(Batch(Says.DEAD, facts=self._tell))
-        self._outgoing, self._tell = {}, []
+        for receiver, facts in self._tell.items():
+            found.setdefault(receiver, []).append(Batch(Says.DEAD, facts=facts))
+        self._outgoing, self._tell = {}, {}
         return found
+
+    def _told_to(self, receiver: int) -> Provenances[Any]:
+        """Every derivation by itself: a receiver may keep one that another absorbs."""
+        told = self._told.get(receiver)
+        if told is None:
+            told = self._told[receiver] = Provenances(self._algebra, HashTable(), lazy=True)
+        return told
 
     def close(self) -> None:
         self._dead.clear()
@@ -313,3 +333,5 @@ class Annotated(Node):
             yield from fixpoint.stored()
         for ship in self.ships.values():
             yield from ship.stored()
+        for told in self._told.values():
+            yield from told.stored()

@@ -9,8 +9,8 @@ Where this departs from Algorithm 1:
   makes the whole simpler than its parts. The algorithm sends `new AND NOT old`, which says the same to whoever knows
   `old`, but is not monotone, and is wrong by itself once `old` has died.
 - The algorithm ignores deletions on the recursive stream and, in its code, sends none either (its text says that it
-  does). Here no deletion of a derived row travels at all: dead *facts* do, to every node, and each node frees all
-  its annotations of them: tables, joins and what waits in MinShip alike.
+  does). Here no deletion of a derived row travels at all: dead *facts* do, to every node that may name them, and each
+  node frees all its annotations of them: tables, joins and what waits in MinShip alike.
 - A table with aggregates lets only its best rows into the view (see `selection`), but keeps all.
 - With lazy shipping, derivations beyond the first are neither merged nor passed on (see `provenances`): whatever
   they lead to has been told already, by the first.

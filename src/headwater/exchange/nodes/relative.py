@@ -4,6 +4,10 @@ This is the baseline of 000, section 4 (after update exchange with mappings): a 
 which it follows from facts, and whether it still follows when facts have died is found by going through the graph.
 It knows every intermediate row of every derivation, where absorption provenance knows only the facts; so it is
 larger, and two derivations from the same facts are two.
+
+Where a row is derived in a circle, its graph also holds edges into the row itself that others have told. They count for
+nothing there: an annotation says that the row follows by its own last steps (`tops`), and holds only while one of them
+does without the row itself. So what one node tells another dies with the link that it was derived over.
 """
 
 from __future__ import annotations
@@ -17,10 +21,14 @@ from headwater.exchange.nodes.terms import Row
 
 @dataclass(frozen=True, slots=True)
 class Derivations:
-    """The edges below one row. `root` and `edges` are numbers that the algebra gave."""
+    """The edges below one row, and of those into the row itself the ones by which it is said to follow.
+
+    All of them are numbers that the algebra gave.
+    """
 
     root: int
     edges: frozenset[int]
+    tops: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +49,22 @@ class Graph:
         self._from_fact: dict[int, list[int]] = {}  # the edges that lead from a fact
 
     def fact(self, number: int) -> Derivations:
-        return Derivations(-1 - number, frozenset())
+        return Derivations(-1 - number, frozenset(), frozenset())
 
     def always(self, table: str, row: Row) -> Derivations:
         root = self._row(table, row)
-        return Derivations(root, frozenset((self._edge(_Edge(root, 0, ())),)))
+        top = frozenset((self._edge(_Edge(root, 0, ())),))
+        return Derivations(root, top, top)
 
     def joined(self, rule: int, table: str, row: Row, parts: Sequence[Derivations]) -> Derivations:
         root = self._row(table, row)
-        edge = self._edge(_Edge(root, 1 + rule, tuple(part.root for part in parts)))
-        return Derivations(root, frozenset((edge,)).union(*(part.edges for part in parts)))
+        top = frozenset((self._edge(_Edge(root, 1 + rule, tuple(part.root for part in parts))),))
+        return Derivations(root, top.union(*(part.edges for part in parts)), top)
 
     def either(self, one: Derivations, other: Derivations) -> Derivations:
-        if one is other or other.edges <= one.edges:
+        if one is other or (other.edges <= one.edges and other.tops <= one.tops):
             return one
-        return Derivations(one.root, one.edges | other.edges)
+        return Derivations(one.root, one.edges | other.edges, one.tops | other.tops)
 
     def without(self, one: Derivations, dead: Set[int]) -> Derivations | None:
         if one.root < 0:
@@ -64,11 +73,13 @@ class Graph:
         left = {at: edge for at, edge in edges.items() if not any(part < 0 and -1 - part in dead for part in edge.body)}
         if len(left) == len(edges):
             return one
+        left = {at: edge for at, edge in left.items() if edge.head != one.root or at in one.tops}
         holds = _derivable(left.values())
         if one.root not in holds:
             return None
         kept = {at: edge for at, edge in left.items() if all(part < 0 or part in holds for part in edge.body)}
-        return Derivations(one.root, _below(one.root, kept))
+        below = _below(one.root, kept)
+        return Derivations(one.root, below, one.tops & below)
 
     def touched(self, annotations: Iterable[tuple[Row, Derivations]], dead: Set[int]) -> list[Row]:
         roots = {-1 - fact for fact in dead}
@@ -115,8 +126,9 @@ class Graph:
         put_number(out, len(annotations))
         for one in annotations:
             put_part(one.root)
-            put_number(out, len(one.edges))
-            put_steps(out, sorted(place[at] for at in one.edges))
+            for told in (one.edges, one.tops):
+                put_number(out, len(told))
+                put_steps(out, sorted(place[at] for at in told))
         return bytes(out)
 
     def decode(self, content: bytes) -> list[Derivations]:
@@ -137,7 +149,8 @@ class Graph:
         found = []
         for _ in range(source.number()):
             root = part()
-            found.append(Derivations(root, frozenset(edges[at] for at in source.steps(source.number()))))
+            below, tops = (frozenset(edges[at] for at in source.steps(source.number())) for _ in range(2))
+            found.append(Derivations(root, below, tops))
         return found
 
     def _row(self, table: str, row: Row) -> int:
