@@ -14,7 +14,16 @@ from tests.oracle.evaluate import Diverges
 from tests.oracle.harness import check_maintenance
 from tests.oracle.strategies import Case, null_case, random_case, seeds, template_case
 
-TEMPLATES = ("closure", "path_vector", "carried_ways", "points_to", "same_generation", "shortest", "single_source", "top_paths")
+TEMPLATES = (
+    "closure",
+    "path_vector",
+    "carried_ways",
+    "points_to",
+    "same_generation",
+    "shortest",
+    "single_source",
+    "top_paths",
+)
 
 
 def _agrees(case: Case, way: str, nodes: int, seed: int) -> bool:
