@@ -106,7 +106,7 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "engine/checksum.py": ("tests/engine/test_snapshot.py", "tests/spark/test_checkpoint.py"),
     "engine/clock.py": (*TIMED, *ENGINE[:5]),
     "engine/columns.py": (*INTAKE, *ENGINE[:5]),
-    "engine/compaction.py": ("tests/database/test_keeping.py", *ENGINE),
+    "engine/compaction.py": ("tests/engine/test_compaction.py", "tests/database/test_keeping.py", *ENGINE),
     "engine/copies.py": (*ENGINE, *SHARDS),
     "engine/expiry.py": (*TIMED, *ENGINE[:5]),
     "engine/expressions.py": EXPRESSIONS,

@@ -7,7 +7,7 @@ import pyarrow as pa
 import headwater as hw
 from headwater.core.types import Type
 from headwater.exchange.scheme import choose
-from headwater.spark.bundles import Arrived, arrive, bundle
+from headwater.spark.bundles import EVERYWHERE, Arrived, arrive, bundle
 from headwater.spark.contract import Input
 
 PROGRAM = hw.compile("relation link(x: int, y: int). reach(X, Y) :- link(X, Y).")
@@ -140,3 +140,20 @@ def test_text_that_is_no_utf8_is_set_aside() -> None:
         ("column `l`: its text is not in UTF-8", '{"s": "c", "l": ["\\\\xfe"], "_change_type": "insert"}'),
         ("column `s`: its text is not in UTF-8", '{"s": "\\\\xff!", "l": ["b"], "_change_type": "insert"}'),
     ]
+
+
+def test_a_shard_gets_the_rows_that_it_owns_and_what_all_hold() -> None:
+    rows = pa.table({"x": list(range(40)), "y": [x % 3 for x in range(40)]})
+    scheme = choose(PROGRAM, None, 3, kinds=("exchange",))
+    owners = scheme.owners("link", rows, 3)
+    assert owners is not None
+    records = list(bundle(rows.to_batches(), PLAIN, scheme, 3, 0))
+    shards = [record.column("shard").to_pylist() for record in records]
+    assert shards == [[0], [1], [2]]
+    for (shard,), record in zip(shards, records, strict=True):
+        arrived = arrive([record], scheme)
+        assert arrived.inserts["link"].column("x").to_pylist() == [x for x in range(40) if owners[x] == shard]
+    everywhere = choose(PROGRAM, None, 3, kinds=("decomposed",))
+    (record,) = bundle(rows.to_batches(), PLAIN, everywhere, 3, 0)
+    assert record.column("shard").to_pylist() == [EVERYWHERE]
+    assert arrive([record], everywhere).inserts["link"].num_rows == 40

@@ -59,7 +59,7 @@ class Probe:
         """Whether there surely is no row to meet; looked into where it costs less than finding out by joining."""
         right = self.right
         if starting < right.size:
-            return right.size == 0
+            return False
         stamps = right.stamp[: right.size]
         newest = tick if self.reads is Reads.ALL else tick - 1
         return not ((stamps > GONE) & (stamps <= newest)).any()
