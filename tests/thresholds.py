@@ -109,6 +109,7 @@ KEPT: Mapping[str, str] = {
     "provenance.search._ALIVE": _CODE,
     "provenance.variables.MOST_VARIABLES": _BOUND,
     "provenance.worlds._ROUNDS": _BOUND,
+    "spark.batches._REASONS": _SHOWN,
     "spark.bundles.EVERYWHERE": _CODE,
     "spark.cadence._BYTES_PER_SECOND": _SECONDS,
     "spark.cadence._SHORT": _SECONDS,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import random
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql.functions import udf
 
 import headwater as hw
 from headwater import spark as hws
@@ -70,7 +73,7 @@ def test_timestamps_without_zone_stay_without(spark: Any) -> None:
     assert rows(views["later"]) == [(moment,)]
 
 
-def test_views_are_lazy_and_go_on_in_spark(spark: Any) -> None:
+def test_views_go_on_in_spark(spark: Any) -> None:
     links = spark.createDataFrame(LINKS, "a int, b int")
     reach = hws.evaluate(hw.compile(CLOSURE), {"link": links}, shards=1)["reach"]
     assert reach.where("x = 5").join(links, reach.y == links.a).count() == 4
@@ -182,8 +185,28 @@ def test_unknown_and_derived_relations(spark: Any) -> None:
 
 def test_a_null_is_refused_with_its_row(spark: Any) -> None:
     links = spark.createDataFrame([(1, None)], "a int, b int")
-    with pytest.raises(Exception, match="column `b`: a null does not fit"):
-        hws.evaluate(hw.compile(CLOSURE), {"link": links})["reach"].collect()
+    with pytest.raises(hw.DataError, match=r"\Aerror\[HW801\]: 1 row\(s\) do not fit.*\n.*column `b`: a null does not"):
+        hws.evaluate(hw.compile(CLOSURE), {"link": links}, shards=1)
+
+
+def test_a_shard_without_memory_is_told_as_what_it_is(spark: Any) -> None:
+    dice = random.Random(1)
+    links = spark.createDataFrame([(dice.randrange(900), dice.randrange(900)) for _ in range(2700)], "a int, b int")
+    with pytest.raises(hw.GuardError, match=r"\Aerror\[HW906\]: there is not enough memory on shard [01]: `reach`"):
+        hws.evaluate(hw.compile(CLOSURE), {"link": links}, shards=2, guard=hw.Guard(memory=3_000_000))
+
+
+def test_a_module_that_workers_lack_is_named(spark: Any) -> None:
+    @udf("int")
+    def lost(number: int) -> int:
+        import numpy_of_another_machine  # noqa: F401
+
+        return number
+
+    links = spark.createDataFrame([(1, 2)], "a int, b int").select("a", lost("b").alias("b"))
+    with pytest.raises(hw.HeadwaterError, match=r"\Aerror\[HW907\]: a Python worker of Spark cannot import") as told:
+        hws.evaluate(hw.compile(CLOSURE), {"link": links}, shards=1)
+    assert isinstance(told.value.__cause__, PySparkException)
 
 
 def test_what_a_gang_refuses_is_told_at_once(spark: Any) -> None:
@@ -198,7 +221,7 @@ def test_what_a_gang_refuses_is_told_at_once(spark: Any) -> None:
 def test_the_guard_stops_what_never_ends(spark: Any, shards: int, guard: int) -> None:
     program = hw.compile("relation start(n: int). up(N) :- start(N). up(M) :- up(N), M = N + 1.")
     numbers = spark.createDataFrame([(0,)], "n int")
-    with pytest.raises(Exception, match=rf"HW901.*more than {guard:,} r"):
+    with pytest.raises(hw.GuardError, match=rf"HW901.*more than {guard:,} r"):
         hws.evaluate(program, {"start": numbers}, shards=shards, exchange="shuffle", guard=guard)["up"].collect()
 
 

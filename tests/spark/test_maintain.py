@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import StreamingQueryException
 
 import headwater as hw
 from headwater import spark as hws
@@ -443,3 +444,43 @@ def test_reading_a_view_leaves_the_workers_alive_with_what_they_keep(spark: Any,
     for _ in range(3):
         assert rows(hws.view(checkpoint, "reach")) == closure({(1, 2), (2, 3)})
     assert before <= set(python_workers())
+
+
+def test_a_failed_query_has_its_error(spark: Any, tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    drop(source, 0, [link(1, 2)])
+    program = hw.compile("up(X, Y) :- link(X, Y). up(X, Z) :- up(X, Y), Z = Y + 1.")
+    query = hws.maintain(
+        program, {"link": stream(spark, source)}, checkpoint=str(tmp_path / "check"), shards=1, guard=50, trigger=NOW
+    )
+    with pytest.raises(StreamingQueryException):
+        finish(query)
+    problem = hws.failure(query)
+    assert isinstance(problem, hw.GuardError)
+    assert str(problem).startswith("error[HW901]: the recursion through `up`")
+    assert isinstance(problem.__cause__, StreamingQueryException)
+
+
+def test_an_unknown_format_is_refused_at_the_start(spark: Any, tmp_path: Path) -> None:
+    source = tmp_path / "in"
+    drop(source, 0, [link(1, 2)])
+    with pytest.raises(ValueError, match="Spark knows no format 'parket'"):
+        hws.maintain(
+            hw.compile(CLOSURE), {"link": stream(spark, source)}, checkpoint=str(tmp_path / "check"),
+            output=str(tmp_path / "out"), format="parket",
+        )  # fmt: skip
+    assert not (tmp_path / "check").exists()
+
+
+def test_rows_set_aside_are_told_on_the_log(spark: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    source = tmp_path / "in"
+    drop(source, 0, [link(1, 2), link(2, 3, "upsert"), {"x": 3, "_change_type": "insert"}])
+    query = hws.maintain(
+        hw.compile(CLOSURE), {"link": stream(spark, source)}, checkpoint=str(tmp_path / "check"), shards=1, trigger=NOW
+    )
+    finish(query)
+    (line,) = [one.getMessage() for one in caplog.records if one.name == "headwater"]
+    assert line.startswith("batch 0 set rows aside: 2 of `link` (")
+    assert "`_change_type` is 'upsert', not one of insert, delete, update_preimage, update_postimage" in line
+    assert "a null does not fit" in line
+    assert hws.failure(query) is None

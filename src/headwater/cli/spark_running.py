@@ -144,6 +144,7 @@ class SparkRunning:
         from headwater.spark.checkpoint import Checkpoint
         from headwater.spark.current import refresh
         from headwater.spark.maintaining import maintain
+        from headwater.spark.query_failures import failure
 
         query = maintain(
             program,
@@ -164,7 +165,7 @@ class SparkRunning:
         finally:
             query.stop()
         if query.exception() is not None:
-            raise HeadwaterError(_first_words(str(query.exception())))
+            raise failure(query) or HeadwaterError(_first_words(str(query.exception())))
         if self._once and self._output is not None and Checkpoint(str(self._checkpoint)).committed is not None:
             progress.step("bringing the current tables up to date")
             refresh(str(self._checkpoint), self._output)

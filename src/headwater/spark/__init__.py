@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from headwater.spark.current import refresh
     from headwater.spark.evaluating import evaluate
     from headwater.spark.maintaining import maintain
+    from headwater.spark.query_failures import failure
     from headwater.spark.sql_queries import explain, sql
     from headwater.spark.state_view import progress, view
 
-__all__ = ["evaluate", "explain", "maintain", "progress", "refresh", "sql", "view"]
+__all__ = ["evaluate", "explain", "failure", "maintain", "progress", "refresh", "sql", "view"]
 
 _HOMES = {
     "evaluate": "headwater.spark.evaluating",
     "explain": "headwater.spark.sql_queries",
+    "failure": "headwater.spark.query_failures",
     "maintain": "headwater.spark.maintaining",
     "progress": "headwater.spark.state_view",
     "refresh": "headwater.spark.current",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import threading
 import time
 from collections import Counter
@@ -39,6 +40,8 @@ from headwater.spark.sinks import Sink
 from headwater.spark.state_view import Reading, reading_kind, remember
 from headwater.spark.worker import Run, alone, prepare
 
+LOG = logging.getLogger("headwater")
+_REASONS = 3  # that a line of the log shows
 _REPORT = pa.schema([pa.field("report", pa.string()), pa.field("about", pa.string())])
 _REPORT_TYPE = st.StructType([st.StructField(name, st.StringType()) for name in _REPORT.names])
 
@@ -72,6 +75,7 @@ class Batches:
         self._foreach_changes = foreach_changes
         self._on_batch = on_batch
         self._checkpoint: Checkpoint | None = None
+        self.problems: list[BaseException] = []  # what batches raised
         self._opening = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -104,6 +108,8 @@ class Batches:
             reason = stopped(problem)
             if reason is not None:
                 raise RuntimeError(reason) from None
+            self.problems.append(problem)
+            LOG.error("batch %s failed: %s", batch, str(problem).partition("\n")[0])
             lost = None if self._checkpoint is None else self._checkpoint.lost()
             if lost is not None and str(lost) != str(problem):  # what a later run does is felt here in many ways
                 raise lost from problem
@@ -134,6 +140,8 @@ class Batches:
             for name, count in said["rejected"].items():
                 rejected[name] = rejected.get(name, 0) + count
         set_aside = [name for said in about for name in said["set_aside"]]
+        if rejected:
+            _log_set_aside(batch, rejected, [one for said in about for one in said["reasons"]], plan.checkpoint)
         return checkpoint.commit(
             plan.recipe, batch, reports, rejected=rejected, set_aside=set_aside, metrics=metrics | {"batch": batch}
         )
@@ -152,6 +160,13 @@ class Batches:
         told = remember(checkpoint, manifest)
         if self._on_batch is not None and not again:
             self._on_batch(told)
+
+
+def _log_set_aside(batch: int, rejected: dict[str, int], reasons: list[str], checkpoint: str) -> None:
+    """One line a batch, so that rows do not vanish without a word."""
+    counts = ", ".join(f"{count:,} of `{name}`" for name, count in sorted(rejected.items()))
+    first = "; ".join(list(dict.fromkeys(reasons))[:_REASONS])
+    LOG.warning("batch %s set rows aside: %s (%s); they are in %s/headwater/rejected", batch, counts, first, checkpoint)
 
 
 def _frame(spark: Any, static: Any) -> Any:
@@ -255,6 +270,7 @@ def _beginning(
             "rejected": dict(Counter(one.relation for one in set_aside)),
             "late": len(late),
             "set_aside": write_rejected(assignment, shard, set_aside),
+            "reasons": list(dict.fromkeys(f"{one.relation}: {one.reason}" for one in set_aside))[:_REASONS],
             "feed": write_changes(assignment, shard, contract.views, done.outcome),
         }
         return done.report.to_text(), about

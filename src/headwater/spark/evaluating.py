@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
+from pyspark.errors import PySparkException
 from pyspark.sql import Observation
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
@@ -28,7 +29,7 @@ from headwater.spark import clocks, rounds, worker
 from headwater.spark.bundles import Arrived, arrive, shard_of
 from headwater.spark.contract import Contract, agree, refuse_others
 from headwater.spark.copies import kept
-from headwater.spark.failures import TRIES, failure, raised
+from headwater.spark.failures import TRIES, failure, found_in, raised
 from headwater.spark.gangs import Give, ganged
 from headwater.spark.jobs import described, title
 from headwater.spark.means import Means, choose_means
@@ -58,9 +59,8 @@ def evaluate(
     does not read.
 
     `shards` is the number of parts to compute in, by default one per task slot. `exchange` says how shards that need
-    each other's rows get them: "gang" or "shuffle", by default a gang where Spark can run one. Then the views are
-    computed at once; without an exchange nothing runs before a view is used. Rows that do not fit (a null, say) are a
-    DataError.
+    each other's rows get them: "gang" or "shuffle", by default a gang where Spark can run one. The views are computed
+    at once, and held by the executors. Rows that do not fit (a null, say) are a DataError.
 
     The views of a program over streams are those at the latest time among the rows, or at `now` if that is later; where
     rows live by a ttl alone, they came at `now`, by default this very moment.
@@ -76,9 +76,13 @@ def evaluate(
         moment = clocks.wall()
     with described(spark, f"{title(program)} ({means.scheme.kind})"):
         frames = [routed(inputs[one.relation], one, means.scheme, means.shards) for one in contract.inputs]
-        frame = _computed(spark, frames, contract, means, bound, moment)
-    if means.exchange is None and len(contract.views) > 1:
-        frame = kept(frame, eager=False)  # computed once, whichever view is used first
+        try:
+            frame = _computed(spark, frames, contract, means, bound, moment)
+        except PySparkException as problem:
+            ours = found_in(problem)
+            if ours is None:
+                raise
+            raise ours from problem
     wide = Wide(contract.views)
     return {view.name: wide.unpack(frame, at) for at, view in enumerate(contract.views)}
 
@@ -93,18 +97,29 @@ def _computed(spark: Any, frames: list[Any], contract: Contract, means: Means, g
     if means.exchange == "gang":
         return _ganged(sent, begin, means.shards, give, wide)
 
+    give_or_tell, wider = _telling(give, wide)
+
     def compute(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bundles = list(batches)
         shard = shard_of(bundles, TaskContext.get().partitionId())
         with worker.TURN:
-            outcome = alone(begin(shard, bundles))
-        yield from give(shard, outcome)
+            try:
+                told = alone(begin(shard, bundles))
+            except HeadwaterError as problem:
+                told = problem
+        yield from give_or_tell(shard, told)
 
-    return sent.mapInArrow(compute, wide.schema)
+    return _settled(sent.mapInArrow(compute, wider))
 
 
 def _ganged(sent: Any, begin: rounds.Begin, shards: int, give: Give, wide: Wide) -> Any:
-    """What a gang comes to. An error of ours comes out as a row: Spark would run a stage that fails by it again."""
+    give_or_tell, wider = _telling(give, wide)
+    return _settled(ganged(sent, begin, shards, give_or_tell, wider, lambda problem: problem).repartition(shards))
+
+
+def _telling(give: Give, wide: Wide) -> tuple[Give, Any]:
+    """What a shard gives, with a column beside it for an error of ours: Spark would run a stage that fails by one
+    again, and bury it in a trace."""
 
     def give_or_tell(shard: int, told: Any) -> Iterator[pa.RecordBatch]:
         if not isinstance(told, HeadwaterError):
@@ -114,8 +129,11 @@ def _ganged(sent: Any, begin: rounds.Begin, shards: int, give: Give, wide: Wide)
         nothing = pa.RecordBatch.from_arrays([pa.nulls(1, one.type) for one in wide.arrow], schema=wide.arrow)
         yield nothing.append_column(_WRONG, pa.array([json.dumps(failure(told))]))
 
-    wider = st.StructType([*wide.schema, st.StructField(_WRONG, st.StringType())])
-    told = ganged(sent, begin, shards, give_or_tell, wider, lambda problem: problem).repartition(shards)
+    return give_or_tell, st.StructType([*wide.schema, st.StructField(_WRONG, st.StringType())])
+
+
+def _settled(told: Any) -> Any:
+    """The rows that all shards gave, computed and held; or the error that one of them told."""
     seen = Observation()
     found = kept(told.observe(seen, sf.collect_set(_WRONG).alias("wrong")))
     wrong = raised(json.loads(one) for one in seen.get["wrong"])

@@ -6,6 +6,7 @@ error itself, not a stack of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from py4j.protocol import Py4JError
@@ -16,6 +17,7 @@ from headwater.core.errors import ExchangeError, HeadwaterError, ProgramError
 
 TRIES = 3  # of what was lost together with those who did it
 
+_NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _AS_SPARK_HAS_IT = "py4j.protocol.Py4JJavaError: An error occurred while calling a batch"
 _CANCELLED = ("SPARK_JOB_CANCELLED", "java.lang.InterruptedException", "java.io.InterruptedIOException")
 
@@ -32,6 +34,22 @@ def raised(told: Iterable[Mapping[str, str]]) -> HeadwaterError | None:
     said = min(wrong, key=lambda one: one["error"] == ExchangeError.__name__)
     kind = getattr(errors, said["error"], HeadwaterError)
     return (HeadwaterError if issubclass(kind, ProgramError) else kind)(said["text"])
+
+
+def found_in(problem: BaseException) -> HeadwaterError | None:
+    """The error of ours, in our words, that is behind an error of Spark; None if there is none.
+
+    What a worker cannot import it cannot tell either: there the text is all there is.
+    """
+    missing = _NO_MODULE.search(str(problem))
+    if missing is None:
+        return None
+    return HeadwaterError(
+        f"error[HW907]: a Python worker of Spark cannot import `{missing[1]}`\n"
+        "  note: tasks run in the Python of the executors (`PYSPARK_PYTHON`, `spark.pyspark.python`), not in this one\n"
+        "  hint: install headwater with its dependencies there, at the versions of the driver, or ship an environment "
+        "with `spark.archives`"
+    )
 
 
 def stopped(problem: Exception) -> str | None:

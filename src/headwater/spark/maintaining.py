@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 
 from headwater.core.errors import StateError
 from headwater.engine.guard import DEFAULT_GUARD, Guard
@@ -24,12 +25,14 @@ from headwater.spark.current import CURRENT
 from headwater.spark.filesystem import refuse_hadoop
 from headwater.spark.means import choose_means
 from headwater.spark.programs import program_of
+from headwater.spark.query_failures import noting
 from headwater.spark.recipe import Recipe
 from headwater.spark.routes import delivered, routed
 from headwater.spark.session import is_connect, session_of
 from headwater.spark.sinks import Sink
 from headwater.spark.state_view import views_noted
 
+_NOWHERE = "/nowhere-that-is-a-path"
 Callback = Callable[[dict[str, Any], int], None]
 
 
@@ -98,6 +101,8 @@ def maintain(
         routed(frame, one, means.scheme, means.shards) for (_, frame), one in zip(frames, contract.inputs, strict=True)
     ]
     static = [frame for frame in sent if not frame.isStreaming]
+    if output is not None:
+        _refuse_unknown(spark, format)
     bound = Guard.of(guard)
     plan = Plan(contract, means, recipe, str(checkpoint), bound, by_wall)
     sink = Sink(output, format, dict(options or {}), current)
@@ -118,6 +123,7 @@ def maintain(
     except Py4JJavaError as problem:
         reason, *_ = str(problem.java_exception.toString()).splitlines()
         raise StateError(f"Spark cannot start a query with the checkpoint {checkpoint}: {reason}") from problem
+    noting(query, batches.problems)
     if not is_connect(spark):
         _take_over(query, batches)
     return query
@@ -141,6 +147,18 @@ def _refuse_nowhere(checkpoint: Any, output: Any, trigger: Any) -> None:
         raise ValueError(
             f"trigger is what DataStreamWriter.trigger takes, as in {{'availableNow': True}}; not {trigger!r}"
         )
+
+
+def _refuse_unknown(spark: Any, format: str) -> None:  # noqa: A002
+    """A format that Spark has no source for is found here, not in the first batch; a path that is none is no matter."""
+    try:
+        spark.read.format(format).load(_NOWHERE)
+    except (PySparkException, Py4JJavaError) as problem:
+        if "DATA_SOURCE_NOT_FOUND" in str(problem):
+            raise ValueError(
+                f"Spark knows no format {format!r}; write parquet, orc, json, csv, delta, iceberg or kafka, and add "
+                "its package to `spark.jars.packages` where Spark does not bring it"
+            ) from problem
 
 
 def _listed(given: Any) -> list[Any]:
