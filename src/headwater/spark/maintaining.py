@@ -33,6 +33,7 @@ from headwater.spark.sinks import Sink
 from headwater.spark.state_view import views_noted
 
 _NOWHERE = "/nowhere-that-is-a-path"
+_SHOWN_HERE = frozenset({"console", "memory"})  # no sources of Spark
 Callback = Callable[[dict[str, Any], int], None]
 
 
@@ -151,6 +152,8 @@ def _refuse_nowhere(checkpoint: Any, output: Any, trigger: Any) -> None:
 
 def _refuse_unknown(spark: Any, format: str) -> None:  # noqa: A002
     """A format that Spark has no source for is found here, not in the first batch; a path that is none is no matter."""
+    if format in _SHOWN_HERE:
+        return
     try:
         spark.read.format(format).load(_NOWHERE)
     except (PySparkException, Py4JJavaError) as problem:
