@@ -253,6 +253,22 @@ def test_parquet(tmp_path: Path) -> None:
     assert reasons(rows) == [(2, "column `dst`: a null does not fit")]
 
 
+def test_moments_of_parquet_that_python_has_no_value_for_are_set_aside(tmp_path: Path) -> None:
+    ends = pa.array([0, 2**62], type=pa.int64()).cast(pa.timestamp("us"))
+    table = pa.table({"src": ["a", "b"], "dst": ends, "cost": [1, 2]})
+    timed = Expected("link", ("src", "dst", "cost"), (Type.STRING, Type.INT, Type.INT), True)
+    assert len(reasons(read(parquet(tmp_path, table), timed))) == 2
+    late = Expected("link", ("src", "dst", "cost"), (Type.STRING, None, Type.BOOL), True)
+    assert len(reasons(read(parquet(tmp_path, table), late))) == 2
+
+
+def test_parquet_texts_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
+    broken = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe"))
+    table = pa.table({"src": broken, "dst": ["b"], "cost": [1]})
+    with pytest.raises(FileError, match=r"l.parquet is no parquet file, or a damaged one: .*UTF8"):
+        read(parquet(tmp_path, table), DECLARED)
+
+
 def test_types_of_parquet_are_those_of_the_file(tmp_path: Path) -> None:
     moment = dt.datetime(2026, 1, 31)
     table = pa.table({"s": [["a", "b"], []], "d": [moment, moment], "c": [1.5, 2.5]})

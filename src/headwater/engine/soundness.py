@@ -206,7 +206,8 @@ def _has_double(store: Store, columns: npt.NDArray[np.int64], *, alive: bool) ->
     found = np.empty(store.size, dtype=np.int32)
     count = sound_kernels.rows_at(data, columns, stamp, alive, again, found)
     rows = data[found[:count]][:, columns]
-    rows = rows[np.lexsort(rows.T)]
+    if columns.size:
+        rows = rows[np.lexsort(rows.T)]
     return bool((rows[1:] == rows[:-1]).all(axis=1).any())
 
 

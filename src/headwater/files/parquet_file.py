@@ -18,10 +18,11 @@ def read_parquet(data: bytes, file: str, expected: Expected, *, feed: bool) -> F
         reader = pyarrow.parquet.ParquetFile(pa.BufferReader(data))
         found = match(reader.schema_arrow.names, expected, feed=feed)
         table = reader.read()
+        table.validate(full=True)  # texts that are no UTF-8, above all
     except HeaderError as problem:
         raise FileError(f"{file}: {problem}") from None
-    except (pa.ArrowException, OSError) as problem:
-        detail = str(problem).splitlines()[0][:200]
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as problem:
+        detail = (str(problem) or type(problem).__name__).splitlines()[0][:200]
         raise FileError(f"{file} is no parquet file, or a damaged one: {detail}") from None
     notes = []
     if found.ignored:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.core.types import Type
+from headwater.engine.columns import plain
 
 Column: TypeAlias = pa.Array | list[Any]  # lists of a user's data stay Python tuples: Arrow's have one item type
 Numbers = npt.NDArray[np.int64]
@@ -90,7 +91,7 @@ class FileRows:
             return [()] * at.size
         columns = [_taken(column, at) for column in self.columns]
         if any(isinstance(column, list) for column in columns):
-            return list(zip(*map(_values, columns), strict=True))
+            return list(zip(*map(values_of, columns), strict=True))
         return pa.table(columns, names=list(self.names))
 
     def slice(self, first: int, last: int) -> FileRows:
@@ -104,7 +105,7 @@ class FileRows:
     def tuples(self) -> list[tuple[Any, ...]]:
         if not self.columns:
             return [()] * self.size
-        return list(zip(*map(_values, self.columns), strict=True))
+        return list(zip(*map(values_of, self.columns), strict=True))
 
 
 def _taken(column: Column, at: Numbers) -> Column:
@@ -114,8 +115,14 @@ def _taken(column: Column, at: Numbers) -> Column:
     return column if whole else column.take(pa.array(at))
 
 
-def _values(column: Column) -> list[Any]:
-    return column if isinstance(column, list) else column.to_pylist()
+def values_of(column: Column) -> list[Any]:
+    """The Python values of a column; a moment that Python has no value for is a text."""
+    if isinstance(column, list):
+        return column
+    try:
+        return column.to_pylist()
+    except (OverflowError, ValueError):
+        return list(map(plain, column))
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.core.types import Type
+from headwater.engine.columns import plain
 from headwater.files.rows import CHANGE_TYPE, CHANGE_TYPES, Column, Expected, FileRows, Numbers, Problems, Sieve
 
 Guess = Callable[[Column], Type | None]
@@ -95,4 +96,4 @@ def _filtered(column: Column, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) 
 
 def _shown(raw: Sequence[Column], at: int) -> str:
     values = (column[at] for column in raw)
-    return ",".join(str(value.as_py() if isinstance(value, pa.Scalar) else value) for value in values)
+    return ",".join(str(plain(value)) for value in values)

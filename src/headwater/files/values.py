@@ -13,7 +13,7 @@ from headwater.core.types import Type
 from headwater.engine.columns import ARROW
 from headwater.engine.fitting import fit, is_null
 from headwater.engine.intake import guess_type
-from headwater.files.rows import Column, Problems
+from headwater.files.rows import Column, Problems, values_of
 from headwater.files.text_values import storable, text_value
 
 _KINDS: dict[type, Type] = {bool: Type.BOOL, int: Type.INT, float: Type.FLOAT, str: Type.STRING, list: Type.LIST}
@@ -55,7 +55,7 @@ def typed_values(column: Column, kind: Type) -> tuple[Column, Problems]:
         return quick, {}
     values: list[Any] = []
     problems: dict[int, str] = {}
-    for at, value in enumerate(column if isinstance(column, list) else column.to_pylist()):
+    for at, value in enumerate(values_of(column)):
         try:
             if kind in _WRITTEN_AS_TEXT and isinstance(value, str):
                 value = text_value(value, kind)
