@@ -14,7 +14,7 @@ import os
 import secrets
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -37,23 +37,33 @@ from headwater.core.errors import (
 )
 from headwater.core.interruption import held_back
 from headwater.core.memory import memory_for
+from headwater.core.mixed import Row
 from headwater.core.types import Type
 from headwater.engine.answers import arrow_table, asked, seen_change
 from headwater.engine.budget import Budget
-from headwater.engine.columns import to_values
+from headwater.engine.columns import seen, to_values
 from headwater.engine.copies import net, number_copies
 from headwater.engine.fitting import MOMENTS, fit, shown
 from headwater.engine.guard import DEFAULT_GUARD, NO_GUARD, Guard
 from headwater.engine.index import Matrix
-from headwater.engine.intake import Header, Intake, Rejected, encode_rows, guess_types, reject_untyped, take_in
+from headwater.engine.intake import (
+    Header,
+    Intake,
+    Rejected,
+    encode_rows,
+    guess_type,
+    guess_types,
+    reject_untyped,
+    take_in,
+)
 from headwater.engine.moments import moment_of
-from headwater.engine.ordering import ordered
+from headwater.engine.ordering import in_order
 from headwater.engine.reloading import reload
 from headwater.engine.selection import find_identity
 from headwater.engine.shard import Change, Follow, Shard
 from headwater.engine.snapshot import Snapshot, pack
 from headwater.engine.states import BASE, GONE
-from headwater.engine.values import SYMBOLIC, Codes, Symbols, decode, encode, encode_all, find_code
+from headwater.engine.values import Codes, Symbols, decode, encode, encode_all, find_code
 from headwater.language.tree import Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
@@ -62,7 +72,7 @@ from headwater.program.clock import clock_type, lifetime
 from headwater.program.inputs import needed
 from headwater.program.model import Program
 from headwater.program.nearest import nearest
-from headwater.program.types import infer, with_types
+from headwater.program.types import infer, is_known, told, with_types
 from headwater.provenance.absorbed import Absorbed
 from headwater.provenance.asking import Questions
 from headwater.provenance.lasting import valid_until
@@ -287,23 +297,22 @@ class Database:
     # Reading
 
     def rows(self, relation: str) -> set[tuple[Any, ...]]:
-        """The rows of a relation or view, as a set of tuples."""
+        """The rows of a relation or view, as a set of tuples.
+
+        Where a column is of type `any`, or holds lists of it, they are tuples to which 1, 1.0 and True are different.
+        """
         self._warn_of_missing(relation)
-        if self._ordering(relation) is not None:
-            return set(zip(*(column.to_pylist() for column in self.table(relation).columns), strict=True))
-        table = self._table(relation)
-        return set(_tuples(table, self._visible(relation), self._symbols))
+        return set(_tuples(self._table(relation), self._asked_for(relation), self._symbols))
 
     def table(self, relation: str) -> pa.Table:
         """The rows of a relation or view, as an Arrow table: of an SQL query, equal rows too, in its order."""
         self._warn_of_missing(relation)
-        table, codes = self._table(relation), self._visible(relation)
-        query = self._ordering(relation)
-        if query is None:
-            return self._arrow(table, codes, self._symbols)
-        everything = replace(table, hidden=0)  # its rows may be sorted by a column that is not shown
-        whole = ordered(arrow_table(everything, everything.names, codes, self._symbols), query)
-        return whole.select(range(len(table.written)))
+        return self._arrow(self._table(relation), self._asked_for(relation), self._symbols)
+
+    def _asked_for(self, relation: str) -> Matrix:
+        """The rows that are there, as codes; of those that a query sorts and cuts, what it asks for."""
+        codes, query = self._visible(relation), self._ordering(relation)
+        return codes if query is None else codes[in_order(self._table(relation), codes, self._symbols, query)]
 
     def _warn_of_missing(self, relation: str) -> None:
         """Warn, once for each of them, of base relations that this view rests on and that nobody has given."""
@@ -567,6 +576,9 @@ class Database:
                 found = (*guess_types(intake), *(Type.INT,) * self._model.relation(name).hidden)
                 if None not in found:
                     known[name] = tuple(have or new for have, new in zip(types[name], found, strict=True))
+            elif not all(map(is_known, types[name])):  # what its lists hold
+                shown = map(guess_type, intake.columns)
+                known[name] = tuple(map(told, types[name], (*shown, *types[name][len(intake.columns) :])))
         return known
 
     def _retyped(self, known: Known) -> Shard:
@@ -575,8 +587,9 @@ class Database:
         shard.guard = NO_GUARD  # these rows have passed it
         shard.start()
         held = [store for store in self._shard.stores.values() if store.table.base and store.count]
-        same = all(shard.stores[store.name].table.types == store.table.types for store in held)
-        assert same, "a base table with rows has known types"
+        types = [zip(shard.stores[store.name].table.types, store.table.types, strict=True) for store in held]
+        same = all(new is old or (new.is_list and old.is_list) for both in types for new, old in both)
+        assert same, "a base table with rows has known types, but for what empty lists hold"
         reload(self._shard, shard, self._base_rows())
         shard.guard = self._guard
         return shard
@@ -596,7 +609,7 @@ class Database:
         rows = self._base_rows()
         for name, codes in rows.items():
             for column, one in enumerate(shard.stores[name].table.written):
-                if one.type in SYMBOLIC:
+                if one.type.is_symbolic:
                     values = decode(codes[:, column], one.type, self._symbols, nullable=True)
                     codes[:, column] = encode_all(values, one.type, fresh)
         reload(self._shard, shard, rows)
@@ -719,12 +732,7 @@ class Database:
         values, _ = self._row(relation, row, find_code)
         types = [one.type for one in self._table(relation).written]
         fitting = [fit(value, kind, nullable=True) for value, kind in zip(values, types, strict=True)]
-        return tuple(
-            to_values(np.array([value]), kind, self._symbols, nullable=False)[0]
-            if value is not None and kind in (Type.TIMESTAMP, Type.DURATION)
-            else value
-            for value, kind in zip(fitting, types, strict=True)
-        )
+        return tuple(map(seen, fitting, types))
 
     def _one_of(self, table: Table, codes: Codes) -> Codes:
         """Of the rows that look like this, the first; if there is none, one that cannot be there."""
@@ -771,7 +779,7 @@ def _fitting(program: CompiledProgram, known: Known) -> Known:
 def _all_known(model: Program, known: Mapping[str, tuple[Type | None, ...]]) -> bool:
     """Whether the type of every base column is settled, so that no data can teach anything more."""
     types = infer(model, known).columns
-    return all(None not in types[one.name] for one in model.relations if not one.derived)
+    return all(is_known(kind) for one in model.relations if not one.derived for kind in types[one.name])
 
 
 def _unknown(name: Any, program: CompiledProgram, model: Program) -> str:
@@ -810,4 +818,5 @@ def _tuples(table: Table, codes: Matrix, symbols: Symbols) -> Iterator[tuple[Any
         else to_values(codes[:, one.at], one.type, symbols, nullable=one.at in table.nullable)
         for one in table.written
     )
-    return zip(*columns, strict=True)
+    rows = zip(*columns, strict=True)
+    return map(Row, rows) if any(one.type.is_mixed for one in table.written) else rows

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 import headwater as hw
 from headwater.core.types import Type
-from headwater.engine.columns import ARROW
+from headwater.engine.columns import arrow_type
 from headwater.exchange.cluster import Cluster
 from headwater.exchange.scheme import KINDS, Known, choose
 from headwater.plan.model import Table
@@ -78,9 +78,9 @@ def to_table(table: Table, rows: list[Row]) -> pa.Table:
 
 
 def _array(values: list[Any], kind: Type) -> pa.Array:
-    if kind is Type.LIST:
+    if kind.holds_any or not kind.is_known:
         return pa.array([None if value is None else list(value) for value in values])
-    return pa.array(values, type=ARROW[kind])
+    return pa.array(values, type=arrow_type(kind))
 
 
 def _frozen(value: Any) -> Any:

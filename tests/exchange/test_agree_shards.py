@@ -12,7 +12,7 @@ from tests.engine.holding import pairs
 from tests.exchange.sharded import NotPlaced, Sharded
 from tests.oracle.evaluate import Diverges
 from tests.oracle.harness import check_maintenance
-from tests.oracle.strategies import Case, null_case, random_case, seeds, template_case
+from tests.oracle.strategies import Case, list_case, null_case, random_case, seeds, template_case
 from tests.thresholds import no_room
 
 EXCHANGED = (
@@ -66,6 +66,13 @@ def test_agree_shards_of_random_programs(seed: int, shards: int, kind: str) -> N
 @given(seed=seeds)
 def test_agree_shards_of_programs_with_nulls(seed: int, kind: str) -> None:
     _agrees(null_case(seed), 3, kind)
+
+
+@pytest.mark.parametrize("kind", ["decomposed", "exchange"])
+@pairs(40)
+@given(seed=seeds)
+def test_agree_shards_of_programs_about_lists(seed: int, kind: str) -> None:
+    _agrees(list_case(seed), 3, kind)
 
 
 @pytest.mark.parametrize("kind", ["decomposed", "exchange"])

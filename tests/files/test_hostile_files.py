@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.core.errors import FileError
-from headwater.core.types import Type
+from headwater.core.types import ONE_WORD, Type, list_of
 from headwater.files.read import SUFFIXES, read
 from headwater.files.rows import Expected, FileRows
 
-TYPES = st.sampled_from([None, *Type])
+TYPES = st.sampled_from([None, *ONE_WORD, list_of(Type.INT), list_of(Type.STRING)])
 WORDS = st.sampled_from(
     [
         *(

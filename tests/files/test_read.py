@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from headwater.core.errors import FileError
-from headwater.core.types import Type
+from headwater.core.types import Type, list_of
 from headwater.files.read import read
 from headwater.files.rows import Expected, FileRows
 
@@ -125,7 +125,9 @@ def test_a_type_is_what_most_values_show(tmp_path: Path) -> None:
         (["", ""], Type.STRING, ["", ""]),
         (["2026-01-31", "2026-01-31 12:00"], Type.TIMESTAMP, [dt.datetime(2026, 1, 31), dt.datetime(2026, 1, 31, 12)]),
         (["2026-01-31T12:00:00+01:00"], Type.TIMESTAMP, [dt.datetime(2026, 1, 31, 11)]),
-        (['["a", 1]', "[b, [c]]", "[]"], Type.LIST, [("a", 1), ("b", ("c",)), ()]),
+        (['["a", 1]', "[b, [c]]", "[]"], list_of(Type.ANY), [("a", 1), ("b", ("c",)), ()]),
+        (["[1, 2]", "[2.5]", "[]"], list_of(Type.FLOAT), [(1, 2), (2.5,), ()]),
+        (["[[1], []]", "[]"], list_of(list_of(Type.INT)), [((1,), ()), ()]),
         (["0x10", "1_000"], Type.STRING, ["0x10", "1_000"]),
     ],
 )
@@ -273,7 +275,7 @@ def test_types_of_parquet_are_those_of_the_file(tmp_path: Path) -> None:
     moment = dt.datetime(2026, 1, 31)
     table = pa.table({"s": [["a", "b"], []], "d": [moment, moment], "c": [1.5, 2.5]})
     rows = read(parquet(tmp_path, table), UNKNOWN)
-    assert rows.types == (Type.LIST, Type.TIMESTAMP, Type.FLOAT)
+    assert rows.types == (list_of(Type.STRING), Type.TIMESTAMP, Type.FLOAT)
     assert rows.tuples() == [(("a", "b"), moment, 1.5), ((), moment, 2.5)]
 
 

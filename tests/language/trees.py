@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from headwater.core.types import Type
+from headwater.core.types import ONE_WORD, Type, list_named
 from headwater.language.tree import (
     Aggregate,
     Atom,
@@ -76,7 +76,10 @@ aggregates = st.builds(
 )
 heads = st.builds(Head, names, st.lists(terms | aggregates, max_size=4).map(tuple))
 rules = st.builds(Rule, heads, st.lists(goals, max_size=4).map(tuple), st.none() | labels)
-columns = st.builds(ColumnDeclaration, column_names, st.sampled_from(Type))
+kinds = st.recursive(
+    st.sampled_from(ONE_WORD), lambda inner: st.lists(inner, min_size=1, max_size=3).map(list_named), max_leaves=4
+)
+columns = st.builds(ColumnDeclaration, column_names, kinds)
 extents = durations | st.integers(0, 10**9)
 declarations = st.builds(
     Declaration,

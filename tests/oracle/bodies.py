@@ -12,8 +12,11 @@ from tests.oracle.program import (
     Call,
     Compare,
     Const,
+    Decode,
+    Encode,
     Goal,
     Items,
+    Match,
     Not,
     Op,
     Term,
@@ -22,7 +25,12 @@ from tests.oracle.program import (
     Wild,
 )
 
-CONSTANTS = {"int": (0, 1, 2, 3), "string": ("a", "b", "c"), "float": (0.0, 0.1, 1.0)}
+CONSTANTS = {"int": (0, 1, 2, 3), "string": ("a", "b", "c"), "float": (0.0, 0.1, 1.0), "bool": (False, True)}
+
+
+def items_of(type_: str) -> str | None:
+    """What a list of this type holds; None: it is no list."""
+    return type_[len("list<") : -1] if type_.startswith("list<") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +51,7 @@ class Body:
     """A body while it is being built; `bound` are the variables that goals to come, and the head, may use."""
 
     dice: Dice
-    items: str  # the type of what lists hold: one per program, because a list column of Arrow holds one
+    items: str  # the type of what new lists hold
     goals: list[Goal] = field(default_factory=list)
     bound: dict[str, list[str]] = field(default_factory=dict)
     shown: list[str] = field(default_factory=list)
@@ -69,8 +77,9 @@ class Body:
         return Const(None) if self.nulls and self.dice.chance(12) else self.value(type_)
 
     def value(self, type_: str) -> Const:
-        if type_ == "list":
-            return Const(tuple(self.dice.picks(CONSTANTS[self.items], 0, 2)))
+        items = items_of(type_)
+        if items is not None:
+            return Const(tuple(self.value(items).value for _ in range(self.dice.number(0, 2))))
         return Const(self.dice.pick(CONSTANTS[type_]))
 
     def known_or_constant(self, type_: str) -> Term:
@@ -110,7 +119,7 @@ class Body:
         left = self.known(type_)
         if left is None:
             return
-        if type_ == "list":
+        if items_of(type_) is not None and self.dice.chance(60):
             call = Call("length", (left,))
             self.goals.append(Compare(self.dice.pick(("<", ">=", "=")), call, Const(self.dice.number(0, 2))))
             return
@@ -133,9 +142,73 @@ class Body:
                 self.assign(type_, Call("coalesce", (known, self.known_or_constant(type_))))
 
     def test_member(self) -> None:
-        path, item = self.known("list"), self.known(self.items)
-        if path is not None and item is not None:
-            self.goals.append(Test(Call("member", (item, path)), self.dice.chance(40)))
+        for type_ in self.lists():
+            path, item = self.known(type_), self.known(items_of(type_) or "")
+            if path is not None and item is not None:
+                self.goals.append(Test(Call("member", (item, path)), self.dice.chance(40)))
+                return
+
+    def lists(self) -> list[str]:
+        """The types of lists that variables stand for, in any order."""
+        return self.dice.shuffled([type_ for type_ in sorted(self.bound) if items_of(type_) is not None])
+
+    def take_item(self) -> None:
+        """A value out of a known list, by any of the ways there are; what stands for it may be known already."""
+        for type_ in self.lists()[:1]:
+            whole, items = self.known(type_), items_of(type_)
+            assert whole is not None
+            assert items is not None
+            known = self.known(items)
+            kind = self.dice.number(0, 9)
+            if kind >= 6:
+                call = self.dice.pick(
+                    (
+                        Call("first", (whole,)),
+                        Call("last", (whole,)),
+                        Call("nth", (whole, Const(self.dice.number(0, 2)))),
+                        Call("nth", (whole, self.known("int") or Const(0))),
+                    )
+                )
+                if known is not None and self.dice.chance(30):
+                    self.goals.append(Compare(self.dice.pick(("=", "!=")), known, call))
+                else:
+                    self.assign(items, call)
+                continue
+            if kind >= 4:  # as a pair, with an item of another type beside it
+                other = self.dice.pick(sorted(self.bound))
+                beside, pair = self.known(other), self.hidden()
+                assert beside is not None
+                self.goals.append(Encode(self.assign(items, Call("first", (whole,))), beside, pair))
+                again = self.variable(items) if self.dice.chance(60) else Wild()
+                self.goals.append(Decode(pair, again, self.variable(other)))
+                continue
+            part = known if known is not None and self.dice.chance(25) else self.variable(items)
+            before: tuple[Var | Wild, ...] = (Wild(),) * self.dice.pick((0, 0, 1))
+            if kind <= 1:
+                self.goals.append(Match(whole, (*before, part)))
+            else:
+                rest = self.variable(type_) if self.dice.chance(50) else Wild()
+                self.goals.append(Match(whole, (*before, part), rest))
+
+    def change_list(self) -> None:
+        """Another list from a known one."""
+        for type_ in self.lists()[:1]:
+            whole, items = self.known(type_), items_of(type_)
+            assert whole is not None
+            assert items is not None
+            item = self.known_or_constant(items)
+            self.assign(
+                type_,
+                self.dice.pick(
+                    (
+                        Call("reverse", (whole,)),
+                        Call("rest", (whole,)),
+                        Call("append", (whole, item)),
+                        Items((item,), whole),
+                        Call("concat", (whole, self.known_or_constant(type_))),
+                    )
+                ),
+            )
 
     def compute(self) -> None:
         """A number from other numbers: only for relations outside any recursion."""
@@ -162,8 +235,12 @@ class Body:
 
     def collect(self) -> None:
         """A list of known values."""
-        items = [self.known_or_constant(self.items) for _ in range(self.dice.number(0, 2))]
-        self.assign("list", Items(tuple(items)))
+        self.collect_in(f"list<{self.items}>")
+
+    def collect_in(self, type_: str) -> None:
+        items = items_of(type_)
+        assert items is not None
+        self.assign(type_, Items(tuple(self.known_or_constant(items) for _ in range(self.dice.number(0, 2)))))
 
     def assign(self, type_: str, term: Term) -> Var:
         made = self.variable(type_)

@@ -32,6 +32,7 @@ from tests.oracle.program import (
     Items,
     Larger,
     Link,
+    Match,
     Not,
     Op,
     Program,
@@ -193,6 +194,8 @@ def needs(goal: Goal) -> set[str]:
             return {*variables(left), *variables(right)}
         case Decode(pair):
             return set(variables(pair))
+        case Match(whole):
+            return set(variables(whole))
         case Not() | Compare() | Test():
             return set(variables(goal))
         case _:
@@ -230,12 +233,29 @@ def _extend(goal: Goal, found: list[Binding], state: Mapping[str, set[Row]]) -> 
                 one, other = binding[pair.name]
                 for half in _bind(binding, first, one):
                     yield from _bind(half, second, other)
+        case Match(whole, items, rest):
+            for binding in found:
+                yield from _taken_apart(binding, binding[whole.name], items, rest)
         case Larger(variable, left, right):
             for binding in found:
                 pair = (value_of(left, binding), value_of(right, binding))
                 yield from _bind(binding, variable, None if None in pair else max(pair))
         case _:
             assert_never(goal)
+
+
+def _taken_apart(
+    binding: Binding, value: Value, items: tuple[Var | Wild, ...], rest: Var | Wild | None
+) -> Iterator[Binding]:
+    if value is None or len(value) < len(items) or (rest is None and len(value) != len(items)):
+        return
+    parts: list[tuple[Var | Wild, Value]] = list(zip(items, value, strict=False))
+    if rest is not None:
+        parts.append((rest, value[len(items) :]))
+    halves = [binding]
+    for variable, part in parts:
+        halves = [more for half in halves for more in _bind(half, variable, part)]
+    yield from halves
 
 
 def _join(atom: Atom, found: list[Binding], state: Mapping[str, set[Row]]) -> Iterator[Binding]:

@@ -33,6 +33,11 @@ FUNCTIONS: Mapping[str, Callable[..., Value]] = {
     "length": lambda items: len(items),
     "first": lambda items: items[0] if items else NOTHING,
     "last": lambda items: items[-1] if items else NOTHING,
+    "nth": lambda items, at: items[at] if 0 <= at < len(items) else NOTHING,
+    "rest": lambda items: items[1:] if items else NOTHING,
+    "reverse": lambda items: items[::-1],
+    "append": lambda items, item: (*items, item),
+    "concat": lambda *parts: sum(parts, ()),
     "abs": abs,
     "smaller": min,
 }

@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 
 from tests.oracle.dice import Dice
 from tests.oracle.evaluate import evaluate
-from tests.oracle.program import Agg, Not, Program, Row, State
+from tests.oracle.program import Agg, Not, Program, Row, State, Value
 from tests.oracle.scripts import Rows, Transaction, states
 from tests.oracle.strata import dependencies, reachable
 from tests.oracle.strategies import Case
@@ -149,9 +149,15 @@ def compare_changes(changes: Changes, case: Case, before: State, after: State, w
             raise Disagreement("repeats", f"{relation} {when}: {inserted}, {deleted}")
 
 
-def typed(rows: set[Row]) -> set[tuple[Row, tuple[str, ...]]]:
-    """Python takes 1, 1.0 and True for one value; a column has one type."""
-    return {(row, tuple(type(value).__name__ for value in row)) for row in rows}
+def typed(rows: set[Row]) -> set[tuple[Row, str]]:
+    """Python takes 1, 1.0 and True for one value; a column, and what its lists hold, has one type."""
+    return {(row, _type_name(row)) for row in rows}
+
+
+def _type_name(value: Value) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_type_name, value))})"
+    return type(value).__name__
 
 
 def in_order(rows: set[Row]) -> list[Row]:

@@ -116,6 +116,15 @@ class Encode:
 
 
 @dataclass(frozen=True, slots=True)
+class Match:
+    """`L = [A, _ | T]`: takes a list apart; `_` where nobody asks."""
+
+    whole: Var
+    items: tuple[Var | Wild, ...]
+    rest: Var | Wild | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Larger:
     """`larger(V, A, B)`: V is the larger of the two."""
 
@@ -124,7 +133,7 @@ class Larger:
     right: Term
 
 
-Goal: TypeAlias = Atom | Not | Compare | Assign | Test | Decode | Encode | Larger
+Goal: TypeAlias = Atom | Not | Compare | Assign | Test | Decode | Encode | Match | Larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +253,9 @@ def variables(node: Term | Goal | Agg) -> Iterator[str]:
             yield from variables(pair)
             yield from variables(first)
             yield from variables(second)
+        case Match(whole, items, rest):
+            yield from variables(whole)
+            yield from variables(Items(items, rest))
         case Larger(variable, left, right):
             yield from variables(variable)
             yield from variables(left)
@@ -312,6 +324,8 @@ def _goal(goal: Goal) -> str:
             return f"decd({term_text(pair)}, {term_text(first)}, {term_text(second)})"
         case Encode(first, second, pair):
             return f"encd({term_text(first)}, {term_text(second)}, {term_text(pair)})"
+        case Match(whole, items, rest):
+            return f"{whole.name} = {term_text(Items(items, rest))}"
         case Larger(variable, left, right):
             return f"larger({variable.name}, {term_text(left)}, {term_text(right)})"
         case _:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.oracle.bodies import Body, Signature
+from tests.oracle.bodies import Body, Signature, items_of
 from tests.oracle.dice import Dice
 from tests.oracle.program import Agg, Assign, Atom, Base, Compare, Const, Larger, Op, Program, Rule, Term, Var
 
@@ -35,9 +35,20 @@ class Pool:
     limit: int | None
 
 
-def random_program(dice: Dice, *, nulls: bool = False) -> Program:
-    """With `nulls`, one that meets nulls in base rows, in its constants and its goals."""
-    maker = Maker(dice, nulls=nulls)
+LISTS = (
+    ("int", "list<int>"),
+    ("int", "list<int>", "string", "list<string>"),
+    ("int", "bool", "list<bool>", "list<int>"),
+    ("int", "float", "list<float>"),
+    ("int", "list<list<int>>", "list<int>"),
+    ("string", "int", "list<int>", "bool"),
+)
+"""The same for programs about lists: of numbers, truth values, texts, and of lists."""
+
+
+def random_program(dice: Dice, *, nulls: bool = False, lists: bool = False) -> Program:
+    """With `nulls`, one that meets nulls in base rows, constants and goals; with `lists`, one about lists."""
+    maker = Maker(dice, nulls=nulls, lists=lists)
     for number in range(dice.number(1, 3)):
         maker.base(f"b{number}")
     wanted = dice.number(2, 6)
@@ -51,10 +62,11 @@ def random_program(dice: Dice, *, nulls: bool = False) -> Program:
 class Maker:
     """A program while it grows, component by component."""
 
-    def __init__(self, dice: Dice, *, nulls: bool) -> None:
+    def __init__(self, dice: Dice, *, nulls: bool, lists: bool = False) -> None:
         self.dice = dice
         self.nulls = nulls
-        self.palette: tuple[str, ...] = dice.pick(PALETTES)
+        self.lists = lists
+        self.palette: tuple[str, ...] = dice.pick(LISTS if lists else PALETTES)
         self.bases: list[Base] = []
         self.below: list[Signature] = []
         self.derived: list[Signature] = []
@@ -100,6 +112,8 @@ class Maker:
         chosen = [self.dice.pick(self.below) for _ in range(self.dice.pick((1, 2, 1, 2, atoms)) - len(own))]
         for relation in self.dice.shuffled([*chosen, *own]):
             body.join(relation)
+            if self.lists and self.dice.chance(60):
+                body.take_item()
         return body
 
     def restrict(self, body: Body) -> None:
@@ -109,7 +123,7 @@ class Maker:
                 body.forbid(self.dice.pick(self.below))
         if self.dice.chance(25):
             body.compare()
-        if "list" in body.bound and self.dice.chance(40):
+        if body.lists() and self.dice.chance(40):
             body.test_member()
         if self.nulls and self.dice.chance(25):
             body.ask_for_nulls()
@@ -118,20 +132,23 @@ class Maker:
         """Mostly all of the relation; sometimes what a constant or a repeated variable selects."""
         body, args = self.empty_body(), list[Term]()
         for type_ in relation.types:
-            selects = type_ in self.palette and self.dice.chance(15)
+            selects = type_ in self.palette and items_of(type_) is None and self.dice.chance(15)
             args.append(body.known_or_constant(type_) if selects else body.variable(type_))
         return Atom(relation.name, tuple(args))
 
     def plain(self) -> None:
-        name, types = self.name(), self.types(*(("list",) if self.dice.chance(20) else ()))
+        made = f"list<{self.palette[0]}>"
+        name, types = self.name(), self.types(*((made,) if self.dice.chance(20) else ()))
         relation = Signature(name, types)
         self.derived.append(relation)
         for _ in range(self.dice.pick((1, 2, 1, 3))):
             body = self.body(atoms=4)
             if self.dice.chance(35):
                 body.compute()
-            if "list" in types and (body.known("list") is None or self.dice.chance(60)):
+            if made in types and (body.known(made) is None or self.dice.chance(60)):
                 body.collect()
+            if self.lists and self.dice.chance(30):
+                body.change_list()
             self.restrict(body)
             self.rules.append(Rule(name, tuple(body.head(type_) for type_ in types), body.finished()))
         if self.dice.chance(8):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from tests.oracle.bodies import items_of
 from tests.oracle.dice import Dice
 from tests.oracle.edit import edit
 from tests.oracle.program import Base, Row, State, Value
@@ -21,6 +22,7 @@ DOMAINS: Mapping[str, tuple[Value, ...]] = {
     "int": (0, 1, 2, 3, 4),
     "string": ("a", "b", "c", "d", "e"),
     "float": (0.0, 0.1, 0.2, 0.3, 0.7, 1.0, 2.5),
+    "bool": (False, True),
 }
 
 
@@ -51,9 +53,16 @@ def row_pools(dice: Dice, bases: Iterable[Base]) -> Pools:
 
 def _row(dice: Dice, base: Base, domains: Mapping[str, tuple[Value, ...]]) -> Row:
     return tuple(
-        None if at in base.nullable and dice.chance(35) else dice.pick(domains[type_])
+        None if at in base.nullable and dice.chance(35) else _value(dice, type_, domains)
         for at, type_ in enumerate(base.types)
     )
+
+
+def _value(dice: Dice, type_: str, domains: Mapping[str, tuple[Value, ...]]) -> Value:
+    items = items_of(type_)
+    if items is None:
+        return dice.pick(domains[type_])
+    return tuple(_value(dice, items, domains) for _ in range(dice.number(0, 3)))
 
 
 def states(script: Iterable[Transaction], keys: Mapping[str, tuple[int, ...]]) -> Iterator[State]:

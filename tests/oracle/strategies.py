@@ -32,9 +32,13 @@ def null_case(seed: int) -> Case:
     return random_case(seed, nulls=True)
 
 
-def random_case(seed: int, *, nulls: bool = False) -> Case:
+def list_case(seed: int) -> Case:
+    return random_case(seed, lists=True)
+
+
+def random_case(seed: int, *, nulls: bool = False, lists: bool = False) -> Case:
     dice = Dice(seed)
-    made = random_program(dice, nulls=nulls)
+    made = random_program(dice, nulls=nulls, lists=lists)
     known = [base for base in made.bases if base.declared or base.name in mentioned(made)]
     return Case(made, made, random_script(dice, row_pools(dice, known)))
 
@@ -59,5 +63,6 @@ def large_case(name: str, seed: int) -> Case:
 
 random_cases = seeds.map(random_case)
 null_cases = seeds.map(null_case)
+list_cases = seeds.map(list_case)
 template_cases = st.builds(template_case, st.sampled_from(sorted(TEMPLATES)), seeds)
 cases = random_cases | template_cases

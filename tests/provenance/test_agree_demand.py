@@ -13,7 +13,7 @@ from headwater.database import _tuples
 from tests.engine.holding import hold, pairs
 from tests.oracle.harness import Disagreement, Opener
 from tests.oracle.program import Row, to_text
-from tests.oracle.strategies import Case, null_cases, random_cases, seeds, template_case
+from tests.oracle.strategies import Case, list_cases, null_cases, random_cases, seeds, template_case
 from tests.oracle.templates import TEMPLATES
 from tests.oracle.timed import TimedCase
 from tests.oracle.timed_cases import timed_case
@@ -95,6 +95,12 @@ def test_agree_rows_of_random_programs(case: Case) -> None:
 @pairs(12)
 @given(null_cases)
 def test_agree_rows_with_nulls(case: Case) -> None:
+    hold(check_demand, case)
+
+
+@pairs(12)
+@given(list_cases)
+def test_agree_rows_of_programs_about_lists(case: Case) -> None:
     hold(check_demand, case)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.core.types import Type
+from headwater.core.types import ONE_WORD
 from headwater.program.aggregates import AGGREGATES
 from headwater.rewrite.rules import rewrite
 from tests.rewrite.language_tables import ERROR, PAGE, PROGRAM, updated
@@ -33,7 +33,7 @@ def test_functions_and_errors_are_as_the_code_gives_them() -> None:
 
 
 def test_types() -> None:
-    assert _first_cells("| type | holds |") == [type_.value for type_ in Type]
+    assert _first_cells("| type | holds |") == [type_.value for type_ in ONE_WORD]
 
 
 def test_aggregates_and_where_they_may_stand() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import headwater as hw
 from headwater.pipeline import CompiledProgram
+from tests.oracle.bodies import items_of
 from tests.oracle.program import Base, Row, State, mentioned, to_text
 from tests.oracle.strategies import Case
 
@@ -26,7 +27,12 @@ def bases(case: Case) -> list[Base]:
 
 
 def schema(base: Base) -> str:
-    return ", ".join(f"c{at} {SPARK[kind]}" for at, kind in enumerate(base.types))
+    return ", ".join(f"c{at} {_spark_type(kind)}" for at, kind in enumerate(base.types))
+
+
+def _spark_type(kind: str) -> str:
+    items = items_of(kind)
+    return SPARK[kind] if items is None else f"array<{_spark_type(items)}>"
 
 
 def frames(spark: Any, case: Case, base: State) -> dict[str, Any]:

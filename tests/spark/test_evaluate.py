@@ -65,6 +65,29 @@ def test_types_are_kept(spark: Any) -> None:
     assert rows(views["lists"]) == [(["ü", "ü"], [1, 2, 7], ["ü", "7"])]
 
 
+def test_items_of_arrays_are_of_their_type(spark: Any) -> None:
+    program = hw.compile(
+        "relation link(a: int, b: int). relation name(a: int, n: string). relation seen(path: list, ok: list<bool>)."
+        "path(X, [X, Y]) :- link(X, Y). hop(X, nth(P, 1)) :- path(X, P)."
+        "named(X, N) :- hop(X, H), name(H, N). missed(X, H) :- link(X, H), !hop(X, H)."
+        "met(V, O) :- seen([V | _], [O | _]), name(V, _). total(sum<V>, avg<V>) :- seen([V | _], _)."
+        "pair(X, min<P>) :- link(X, Y), name(Y, N), encd(N, Y, P). nearest(X, Y, N) :- pair(X, P), decd(P, N, Y)."
+    )
+    frames = {
+        "link": spark.createDataFrame([(1, 2), (1, 3), (2, 3)], "a int, b int"),
+        "name": spark.createDataFrame([(2, "b"), (3, "a")], "a int, n string"),
+        "seen": spark.createDataFrame([([2, 70], [True]), ([9], [False])], "path array<int>, ok array<boolean>"),
+    }
+    views = hws.evaluate(program, frames, shards=2)
+    assert views["path"].schema.simpleString() == "struct<x:bigint,p:array<bigint>>"
+    assert views["nearest"].schema.simpleString() == "struct<x:bigint,y:bigint,n:string>"
+    assert rows(views["named"]) == [(1, "a"), (1, "b"), (2, "a")]
+    assert rows(views["missed"]) == []
+    assert rows(views["met"]) == [(2, True)]
+    assert rows(views["total"]) == [(11, 5.5)]
+    assert rows(views["nearest"]) == [(1, 3, "a"), (2, 3, "a")]
+
+
 def test_timestamps_without_zone_stay_without(spark: Any) -> None:
     program = hw.compile("later(T) :- at(T).")
     moment = dt.datetime(2026, 1, 31, 12)

@@ -13,7 +13,7 @@ from headwater.spark.means import EXCHANGES
 from tests.oracle.evaluate import Diverges
 from tests.oracle.harness import expectations
 from tests.oracle.program import State
-from tests.oracle.strategies import Case, random_case, template_case
+from tests.oracle.strategies import Case, list_case, random_case, template_case
 from tests.oracle.templates import TEMPLATES
 from tests.spark.cases import compiled, found, frames, streams, told, write_script
 
@@ -30,6 +30,8 @@ def cases(kind: str) -> list[Kept]:
         found = [(name, template_case(name, 7)) for name in sorted(TEMPLATES)]
     elif kind == "some templates":
         found = [(name, template_case(name, 9)) for name in ("closure", "components", "shortest")]
+    elif kind == "lists":
+        found = [(f"lists {seed}", list_case(seed)) for seed in range(4)]
     else:
         found = [(f"random {seed}", random_case(seed)) for seed in range(6)]
     return [(name, case, *state) for name, case in found if (state := last_state(case)) is not None]
@@ -52,6 +54,7 @@ def last_state(case: Case) -> tuple[State, State] | None:
         *((kind, shards, exchange) for kind in ("templates", "random") for shards in (2, 3) for exchange in EXCHANGES),
         ("templates", 1, "gang"),
         ("random", 1, "gang"),
+        ("lists", 2, "gang"),
         ("some templates", 8, "shuffle"),
     ],
 )
@@ -88,11 +91,12 @@ def exchanges(program: Any, case: Case, shards: int) -> bool:
         ("components", 4, 2, "shuffle"),
         ("shortest", 5, 3, "gang"),
         ("company_control", 1, 1, None),
+        ("lists", 5, 2, None),
     ],
 )
 def test_oracle_maintain(spark: Any, tmp_path: Path, name: str, seed: int, shards: int, exchange: str | None) -> None:
     """After every batch the change feed, applied to what was there before, gives the oracle's views."""
-    case = template_case(name, seed)
+    case = list_case(seed) if name == "lists" else template_case(name, seed)
     steps = list(expectations(case))
     held: dict[str, set[Any]] = {view: set() for view in case.program.outputs}
     after: list[dict[str, set[Any]]] = []

@@ -20,6 +20,7 @@ from headwater.cli.tables import show_change, show_view, terminal
 from headwater.core.errors import HeadwaterError
 from headwater.core.types import Type
 from headwater.database import RelationChange
+from headwater.engine.columns import arrow_value
 from headwater.engine.guard import Guard
 from headwater.engine.moments import typed_moment
 from headwater.files.rows import CHANGE_TYPE, BadRow, FileRows
@@ -218,19 +219,18 @@ def _place(text: str) -> str:
 
 
 def _frame(spark: Any, rows: FileRows) -> Any:
-    from headwater.spark.arriving import DDL
+    from headwater.spark.arriving import ddl
 
     taken = rows.taken(np.arange(rows.size))
     if isinstance(taken, pa.Table) and rows.size:
         return spark.createDataFrame(taken)
-    schema = ", ".join(
-        f"`{name}` {DDL.get(kind or Type.STRING, 'string')}" for name, kind in zip(rows.names, rows.types, strict=True)
-    )
-    return spark.createDataFrame([tuple(map(_plain, row)) for row in rows.tuples()], schema)
+    schema = ", ".join(f"`{name}` {ddl(kind)}" for name, kind in zip(rows.names, rows.types, strict=True))
+    values = [tuple(map(_plain, row, rows.types)) for row in rows.tuples()]
+    return spark.createDataFrame(values, schema)
 
 
-def _plain(value: Any) -> Any:
-    return [str(item) for item in value] if isinstance(value, tuple) else value
+def _plain(value: Any, kind: Type | None) -> Any:
+    return arrow_value(value, kind) if kind is not None and kind.is_list else value
 
 
 def _joined(frames: list[Any]) -> Any:

@@ -13,13 +13,15 @@ from typing import Any
 
 from headwater.core.casts import CASTS
 from headwater.core.functions import Function
-from headwater.core.logic import LOGIC
+from headwater.core.logic import LOGIC, alike
 from headwater.core.sizes import check_text
 from headwater.core.sql_functions import SQL_FUNCTIONS
 from headwater.core.time_functions import TIME_FUNCTIONS
-from headwater.core.types import Type
+from headwater.core.types import Type, list_of, list_with
+from headwater.core.widening import item_of, widest
 
 _INT, _FLOAT, _STRING, _BOOL, _LIST = Type.INT, Type.FLOAT, Type.STRING, Type.BOOL, Type.LIST
+_LIST_OF_ANY = list_of(Type.ANY)
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:
@@ -36,11 +38,11 @@ def concat_path(left: Any, right: Any) -> tuple[Any, ...] | None:
         return _tuple(left) + _tuple(right)
     if not left or not right:
         return left or right
-    if left[-1] == right[0]:
+    if same_item(left[-1], right[0]):
         return left + right[1:]
-    if len(left) == 2 and left[0] == right[0]:
+    if len(left) == 2 and same_item(left[0], right[0]):
         return (left[1], *right)
-    if len(right) == 2 and left[-1] == right[1]:
+    if len(right) == 2 and same_item(left[-1], right[1]):
         return (*left, right[0])
     return None
 
@@ -139,23 +141,71 @@ def _replaced(text: str, old: str, new: str) -> str:
 
 def _wider(types: tuple[Type | None, ...]) -> Type | None:
     """The type that holds every argument: float beside int, address beside string."""
-    known = [each for each in types if each is not None]
-    if len(known) < len(types) and Type.FLOAT not in known:
+    if None in types and Type.FLOAT not in types:
         return None
-    for wide in (Type.FLOAT, Type.ADDRESS):
-        if wide in known:
-            return wide
-    return known[0] if known else None
+    return alike(types)
 
 
-def _unknown(_: tuple[Type | None, ...]) -> Type | None:
-    return None
+def _item_type(types: tuple[Type | None, ...]) -> Type | None:
+    return item_of(types[0])
+
+
+def _at_end(place: int) -> Callable[[tuple[Type | None, ...]], Type | None]:
+    """The type of the first (0) or the last item (-1)."""
+
+    def typing(types: tuple[Type | None, ...]) -> Type | None:
+        whole = types[0]
+        return whole.part(place) if whole is not None and whole.is_list else whole
+
+    return typing
+
+
+def _rest_type(types: tuple[Type | None, ...]) -> Type | None:
+    whole = types[0]
+    if whole is None or whole is Type.ANY:
+        return whole and _LIST_OF_ANY
+    return list_with(whole.parts[1:]) if whole.parts else whole
+
+
+def _same_items(types: tuple[Type | None, ...]) -> Type | None:
+    """A list that may have lost some of its items, or have them in another order; a string stays one."""
+    whole = types[0]
+    return list_of(item_of(whole)) if whole is not None and whole.is_list else whole
+
+
+def _listed(types: tuple[Type | None, ...]) -> Type:
+    return list_with(types)
+
+
+def _path_type(types: tuple[Type | None, ...]) -> Type:
+    """Of nodes and paths, one after the other."""
+    return list_of(widest(item_of(each) if each is not None and each.is_list else each for each in types))
+
+
+def _append_type(types: tuple[Type | None, ...]) -> Type:
+    return list_of(widest((item_of(types[0]), types[1])))
 
 
 def _concat_type(types: tuple[Type | None, ...]) -> Type | None:
-    if Type.LIST in types:
-        return Type.LIST
+    if any(each is not None and each.is_list for each in types):
+        return list_of(widest(item_of(each) for each in types if each is None or each.is_list or each is Type.ANY))
+    if Type.ANY in types:
+        return Type.ANY
     return None if None in types else Type.STRING
+
+
+def same_item(left: Any, right: Any) -> bool:
+    """Whether two items are equal: numbers are by their value, and a bool is no number."""
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return len(left) == len(right) and all(map(same_item, left, right))
+    return isinstance(left, bool) is isinstance(right, bool) and bool(left == right)
+
+
+def _holds(whole: Any, part: Any) -> bool:
+    """Whether a list holds an item, or a text a part."""
+    if isinstance(whole, str):
+        return part in whole
+    return any(same_item(item, part) for item in whole) if part in whole else False
 
 
 def _round_type(types: tuple[Type | None, ...]) -> Type | None:
@@ -193,12 +243,6 @@ def _never(_: tuple[bool, ...]) -> bool:
     return False
 
 
-def _alike(types: tuple[Type | None, ...]) -> Type | None:
-    """The type that holds every argument whose type is known; a null says nothing."""
-    known = tuple(each for each in types if each is not None)
-    return _wider(known) if known else None
-
-
 _ALL = (
     _still("is_null", (None,), _BOOL, lambda value: value is None, "it is null", sees_nulls=True, nullable=_never),
     _still(
@@ -217,25 +261,48 @@ _ALL = (
         _coalesce,
         "the first that is not null",
         variadic=True,
-        typing=_alike,
+        typing=alike,
         sees_nulls=True,
         nullable=all,
         alike=0,
     ),
-    Function("concatPath", (None, None), _LIST, concat_path, doc="join a link and a path, in either order"),
-    _still("inPath", (_LIST, None), _BOOL, lambda path, node: node in path, "the path passes the node"),
+    Function(
+        "concatPath", (None, None), _LIST, concat_path, doc="join a link and a path, in either order", typing=_path_type
+    ),
+    _still("inPath", (_LIST, None), _BOOL, _holds, "the path passes the node"),
     Function("concat", (None,), None, _concat, variadic=True, doc="lists or strings, end to end", typing=_concat_type),
-    Function("append", (_LIST, None), _LIST, lambda items, item: (*items, item), doc="the list with one more item"),
-    Function("encd", (None, None), _LIST, lambda first, second: (first, second), doc="a pair that orders by its first"),
-    _still("member", (None, _LIST), _BOOL, lambda item, items: item in items, "the item is in the list"),
+    Function(
+        "append",
+        (_LIST, None),
+        _LIST,
+        lambda items, item: (*items, item),
+        doc="the list with one more item",
+        typing=_append_type,
+    ),
+    Function(
+        "encd",
+        (None, None),
+        _LIST,
+        lambda first, second: (first, second),
+        doc="a pair that orders by its first",
+        typing=_listed,
+    ),
+    _still("member", (None, _LIST), _BOOL, lambda item, items: _holds(items, item), "the item is in the list"),
     _still("length", (None,), _INT, len, "items of a list, characters of a string"),
     _still("size", (None,), _INT, len, "the same as length"),
-    _still("first", (_LIST,), None, lambda items: _nth(items, 0), "first item", typing=_unknown),
-    _still("last", (_LIST,), None, lambda items: items[-1] if items else None, "last item", typing=_unknown),
-    _still("rest", (_LIST,), _LIST, lambda items: items[1:] if items else None, "all items but the first"),
-    _still("drop", (_LIST, _INT), _LIST, _drop, "all items but so many at the front"),
-    _still("nth", (_LIST, _INT), None, _nth, "item at a position, counted from 0", typing=_unknown),
-    _still("reverse", (None,), None, lambda value: value[::-1], "a list or string from its end"),
+    _still("first", (_LIST,), None, lambda items: _nth(items, 0), "first item", typing=_at_end(0)),
+    _still("last", (_LIST,), None, lambda items: items[-1] if items else None, "last item", typing=_at_end(-1)),
+    _still(
+        "rest",
+        (_LIST,),
+        _LIST,
+        lambda items: items[1:] if items else None,
+        "all items but the first",
+        typing=_rest_type,
+    ),
+    _still("drop", (_LIST, _INT), _LIST, _drop, "all items but so many at the front", typing=_same_items),
+    _still("nth", (_LIST, _INT), None, _nth, "item at a position, counted from 0", typing=_item_type),
+    _still("reverse", (None,), None, lambda value: value[::-1], "a list or string from its end", typing=_same_items),
     _best("larger", max, "the larger of two"),
     _best("largest", max, "the largest of all"),
     _best("smaller", min, "the smaller of two"),
@@ -261,9 +328,9 @@ _ALL = (
     ),
     _still("starts_with", (_STRING, _STRING), _BOOL, str.startswith, "begins so"),
     _still("ends_with", (_STRING, _STRING), _BOOL, str.endswith, "ends so"),
-    _still("contains", (None, None), _BOOL, lambda whole, part: part in whole, "a string or list holds it"),
+    _still("contains", (None, None), _BOOL, _holds, "a string or list holds it"),
     Function("replace", (_STRING, _STRING, _STRING), _STRING, _replaced, doc="every occurrence replaced"),
-    _still("split", (_STRING, _STRING), _LIST, _split, "the parts between separators"),
+    _still("split", (_STRING, _STRING), list_of(_STRING), _split, "the parts between separators"),
 )
 
 BUILTINS: Mapping[str, Function] = MappingProxyType(

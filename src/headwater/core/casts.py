@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from headwater.core.functions import Function
+from headwater.core.mixed import is_of
 from headwater.core.types import Type
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -75,7 +76,26 @@ def _or_null(name: str, result: Type, body: Any, doc: str) -> Function:
     return Function(name, (None,), result, total, doc=doc, grows=False, sees_nulls=True, nullable=lambda _: True)
 
 
+def _as_any(value: Any) -> Any:
+    return value
+
+
+def _as(kind: Type) -> Function:
+    def taken(value: Any) -> Any:
+        return value if is_of(value, kind) else None
+
+    doc = f"the value if it is of type {kind.value}, else none"
+    return Function(f"as_{kind.value}", (None,), kind, taken, doc=doc, grows=False)
+
+
+def _has_type(value: Any, name: str) -> bool:
+    return is_of(value, Type(name))
+
+
 CASTS = (
+    *map(_as, (Type.INT, Type.FLOAT, Type.BOOL, Type.STRING, Type.TIMESTAMP, Type.DURATION)),
+    Function("as_any", (None,), Type.ANY, _as_any, doc="the same value, of type any", grows=False),
+    Function("has_type", (None, Type.STRING), Type.BOOL, _has_type, doc="the value is of the type named", grows=False),
     Function("try_to_string", (None,), Type.STRING, _to_string, doc="as text, as Spark writes it"),
     Function("time_to_string", (Type.TIMESTAMP,), Type.STRING, _time_text, doc="a moment as text", grows=False),
     _or_null("try_to_bool", Type.BOOL, _to_bool, "true or false; null if it says neither"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
-from headwater.core.types import Type
+from headwater.core.types import ONE_WORD, Type
 
 ResultType: TypeAlias = Callable[[tuple[Type | None, ...]], Type | None]
 Body = TypeVar("Body", bound=Callable[..., Any])
@@ -155,5 +155,5 @@ def _type(given: Type | str) -> Type:
     try:
         return given if isinstance(given, Type) else Type(given)
     except ValueError:
-        known = ", ".join(each.value for each in Type)
+        known = ", ".join(each.value for each in ONE_WORD)
         raise ValueError(f"no type is called {given!r}; the types are {known}") from None

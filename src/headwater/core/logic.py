@@ -13,17 +13,17 @@ from typing import Any
 
 from headwater.core.functions import Function
 from headwater.core.types import Type
+from headwater.core.widening import wider
 
 _BOOL = Type.BOOL
 
 
-def wider(types: tuple[Type | None, ...]) -> Type | None:
+def alike(types: tuple[Type | None, ...]) -> Type | None:
     """The type that holds every argument whose type is known: float beside int, address beside string."""
-    known = [each for each in types if each is not None]
-    for wide in (Type.FLOAT, Type.ADDRESS):
-        if wide in known:
-            return wide
-    return known[0] if known else None
+    found: Type | None = None
+    for kind in types:
+        found = wider(found, kind) or found  # what goes with nothing else is an error that is told elsewhere
+    return found
 
 
 def _all_true(*parts: bool | None) -> bool | None:
@@ -95,7 +95,7 @@ LOGIC = (
         None,
         _chosen,
         doc="the second where the first is true, else the third",
-        typing=lambda types: wider(types[1:]),
+        typing=lambda types: alike(types[1:]),
         grows=False,
         sees_nulls=True,
         nullable=lambda nulls: nulls[1] or nulls[2],

@@ -10,9 +10,10 @@ from typing import Any
 
 from headwater.core import regex
 from headwater.core.functions import Function
-from headwater.core.logic import wider
+from headwater.core.logic import alike
 from headwater.core.sizes import check_text
-from headwater.core.types import Type
+from headwater.core.types import Type, list_of
+from headwater.core.widening import item_of
 
 _INT, _FLOAT, _STRING, _BOOL, _LIST = Type.INT, Type.FLOAT, Type.STRING, Type.BOOL, Type.LIST
 _MOST_DIGITS = 400  # more than any float has, before or behind the point
@@ -46,6 +47,10 @@ def plain(
 ) -> Function:
     more.setdefault("grows", False)
     return Function(name, params, result, body, doc=doc, **more)
+
+
+def _item_type(types: tuple[Type | None, ...]) -> Type | None:
+    return item_of(types[0])
 
 
 def _some(choose: Callable[[list[Any]], Any]) -> Callable[..., Any]:
@@ -177,7 +182,7 @@ SQL_FUNCTIONS = (
     ),
     partial("quotient", (None, None), _INT, _quotient, "a quotient without its fraction; null by zero"),
     partial(
-        "remainder", (None, None), None, _remainder, "what a division leaves, with the sign of the first", typing=wider
+        "remainder", (None, None), None, _remainder, "what a division leaves, with the sign of the first", typing=alike
     ),
     partial("round_half_up", (None, _INT), None, _round_half_up, "to digits, halves away from zero", also=(1,)),
     plain("sign", (_FLOAT,), _FLOAT, _sign, "-1.0, 0.0 or 1.0"),
@@ -194,7 +199,7 @@ SQL_FUNCTIONS = (
         _some(max),
         variadic=True,
         doc="the largest that is not null",
-        typing=wider,
+        typing=alike,
         grows=False,
         sees_nulls=True,
         nullable=all,
@@ -207,7 +212,7 @@ SQL_FUNCTIONS = (
         _some(min),
         variadic=True,
         doc="the smallest that is not null",
-        typing=wider,
+        typing=alike,
         grows=False,
         sees_nulls=True,
         nullable=all,
@@ -267,14 +272,19 @@ SQL_FUNCTIONS = (
         sees_nulls=True,
         nullable=lambda nulls: nulls[0],
     ),
-    partial("item_from_0", (_LIST, _INT), None, _item_from_0, "item of a list, from 0", typing=lambda _: None),
+    partial("item_from_0", (_LIST, _INT), None, _item_from_0, "item of a list, from 0", typing=_item_type),
+    partial("item", (_LIST, _INT), None, _item, "item of a list (from 1; negative from its end)", typing=_item_type),
     partial(
-        "item", (_LIST, _INT), None, _item, "item of a list (from 1; negative from its end)", typing=lambda _: None
+        "regexp_split",
+        _PAIR,
+        list_of(_STRING),
+        regex.parts,
+        "the parts between what a regular expression matches",
+        pattern=1,
     ),
     partial(
-        "regexp_split", _PAIR, _LIST, regex.parts, "the parts between what a regular expression matches", pattern=1
+        "regexp_split_to", (_STRING, _STRING, _INT), list_of(_STRING), regex.parts, "so many parts at most", pattern=1
     ),
-    partial("regexp_split_to", (_STRING, _STRING, _INT), _LIST, regex.parts, "so many parts at most", pattern=1),
     partial(
         "regexp_replace",
         (_STRING, _STRING, _STRING),
@@ -297,5 +307,5 @@ SQL_FUNCTIONS = (
     plain("ltrim_of", _PAIR, _STRING, lambda text, letters: text.lstrip(letters), "without these at its start"),
     plain("rtrim_of", _PAIR, _STRING, lambda text, letters: text.rstrip(letters), "without these at its end"),
     partial("try_log_of", (_FLOAT, _FLOAT), _FLOAT, _log, "logarithm to a base; null if there is none", grows=True),
-    partial("pmod", (None, None), None, _positive_remainder, "what a division leaves, never below 0", typing=wider),
+    partial("pmod", (None, None), None, _positive_remainder, "what a division leaves, never below 0", typing=alike),
 )

@@ -14,7 +14,7 @@ from headwater.engine.columns import to_arrow
 from headwater.engine.expressions import distinct_rows
 from headwater.engine.fitting import fit
 from headwater.engine.index import Matrix
-from headwater.engine.values import SYMBOLIC, Symbols, find_code
+from headwater.engine.values import Symbols, find_code
 from headwater.language.tree import Query, Variable, Wildcard
 from headwater.plan.model import Table, literal
 
@@ -80,7 +80,7 @@ def _asked_code(value: Any, kind: Type, symbols: Symbols) -> int | None:
     try:
         return find_code(fit(value, kind, nullable=True), kind, symbols)
     except ValueError:
-        return symbols.find(value) if kind in SYMBOLIC else None
+        return symbols.find(value) if kind.is_symbolic else None
 
 
 _NO_CODES: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
+from headwater.core.widening import item_of
 from headwater.engine.fitting import MOMENTS, fit, is_null
 from headwater.engine.values import (
     NULL,
@@ -33,7 +34,9 @@ ARROW = {
     Type.BOOL: pa.bool_(),
     Type.TIMESTAMP: pa.timestamp("us"),
     Type.DURATION: pa.duration("us"),
+    Type.ANY: pa.string(),
 }
+_TIMES = (Type.TIMESTAMP, Type.DURATION)
 
 
 def to_arrow(codes: npt.NDArray[np.integer[Any]], kind: Type, symbols: Symbols, *, nullable: bool) -> pa.Array:
@@ -46,35 +49,67 @@ def to_arrow(codes: npt.NDArray[np.integer[Any]], kind: Type, symbols: Symbols, 
             return pa.array(codes > 0, mask=null)
         case Type.STRING | Type.ADDRESS:
             distinct, inverse = np.unique(codes, return_inverse=True)
-            words = [_text(value) for value in decode(distinct, kind, symbols, nullable=nullable)]
+            words = decode(distinct, kind, symbols, nullable=nullable)
             return pa.array(words, type=pa.string()).take(pa.array(inverse))
-        case Type.LIST:
-            return _lists(decode(codes, kind, symbols, nullable=nullable))
+        case Type.ANY:
+            values = decode(codes, kind, symbols, nullable=nullable)
+            return pa.array([None if value is None else spelt(value) for value in values], type=pa.string())
+        case _ if kind.is_list:
+            distinct, inverse = np.unique(codes, return_inverse=True)
+            values = [arrow_value(value, kind) for value in decode(distinct, kind, symbols, nullable=nullable)]
+            return pa.array(values, type=arrow_type(kind)).take(pa.array(inverse))
         case _:
             return pa.array(codes.astype(np.int64, copy=False), mask=null).cast(ARROW[kind])
 
 
-def _text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else str(value)
+def arrow_type(kind: Type) -> pa.DataType:
+    """The Arrow type of a column: what may be of any type is text, also inside a list."""
+    if not kind.is_list:
+        return ARROW[kind]
+    items = item_of(kind)
+    return pa.list_(pa.string() if items is None else arrow_type(items))
 
 
-def _lists(values: list[Any]) -> pa.Array:
-    if not values:
-        return pa.array([], type=pa.list_(pa.string()))
-    try:
-        found = pa.array([None if value is None else list(value) for value in values])
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
-        texts = [None if value is None else [str(item) for item in value] for value in values]
-        found = pa.array(texts, type=pa.list_(pa.string()))
-    untyped = pa.types.is_null(found.type) or pa.types.is_null(found.type.value_type)
-    return found.cast(pa.list_(pa.string())) if untyped else found
+def arrow_value(value: Any, kind: Type | None) -> Any:
+    """A value as Arrow takes it, in a column of `arrow_type`."""
+    if value is None or kind is None or kind is Type.ANY:
+        return value if value is None else spelt(value)
+    if not kind.is_list:
+        return value
+    mixed = item_of(kind) in (None, Type.ANY)
+    return [spelt(item) if mixed else arrow_value(item, kind.part(at)) for at, item in enumerate(value)]
+
+
+def spelt(value: Any) -> str:
+    """A value of any type as text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(spelt, value))}]"
+    return value if isinstance(value, str) else str(value)
 
 
 def to_values(codes: npt.NDArray[np.integer[Any]], kind: Type, symbols: Symbols, *, nullable: bool) -> list[Any]:
     """A column of codes as the Python values a user sees."""
-    if kind in (Type.TIMESTAMP, Type.DURATION):
+    if kind in _TIMES:
         return to_arrow(codes, kind, symbols, nullable=nullable).to_pylist()
-    return decode(codes, kind, symbols, nullable=nullable)
+    values = decode(codes, kind, symbols, nullable=nullable)
+    return [seen(value, kind) for value in values] if holds_times(kind) else values
+
+
+def holds_times(kind: Type | None) -> bool:
+    """Whether values of a type are seen otherwise than they are kept."""
+    return kind is not None and (kind in _TIMES or any(map(holds_times, (kind.items, *kind.parts))))
+
+
+def seen(value: Any, kind: Type | None) -> Any:
+    """A value that is kept, as a user sees it: moments and spans of time, also inside lists."""
+    if value is None or not holds_times(kind):
+        return value
+    assert kind is not None
+    if kind.is_list:
+        return tuple(seen(item, kind.part(at)) for at, item in enumerate(value))
+    return pa.scalar(value, type=pa.int64()).cast(ARROW[kind]).as_py()
 
 
 def string_codes(column: pa.Array | pa.ChunkedArray, symbols: Symbols) -> Codes:

@@ -19,15 +19,16 @@ import numpy.typing as npt
 
 from headwater.core.errors import EvaluationError
 from headwater.core.functions import FUNCTIONS, Function, lookup
+from headwater.core.mixed import compared, is_of, widened
 from headwater.core.sizes import check_size
 from headwater.core.types import Type
+from headwater.core.widening import keeps, wider
 from headwater.engine.batch import Batch
 from headwater.engine.columns import from_arrow_values, stands_for_null, to_arrow
 from headwater.engine.logic import NATIVE
 from headwater.engine.term_values import Mask, Value, both, either, null_value
 from headwater.engine.values import (
     NULL,
-    SYMBOLIC,
     Codes,
     Symbols,
     code_floats,
@@ -49,6 +50,7 @@ from headwater.language.tree import (
     Wildcard,
 )
 from headwater.plan.model import literal
+from headwater.program.typing import call_type, list_type
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
@@ -108,7 +110,9 @@ class Expressions:
             case Call(function=name, args=args):
                 function = lookup(FUNCTIONS, name)
                 assert function is not None, f"a checked program calls no unknown function {name}"
-                return self._call(function, self._arguments(function, args, batch), batch)
+                given = self._arguments(function, args, batch)
+                result = call_type(function, args, tuple(arg.type for arg in given)) or Type.ANY
+                return self._call(function, given, result, batch)
             case Wildcard():
                 raise AssertionError("a checked term has no wildcard")
             case other:
@@ -132,21 +136,38 @@ class Expressions:
         ]
 
     def cast(self, value: Value, kind: Type) -> Value:
-        """The same values under the type of the column or variable they go to."""
+        """The same values under the type of the variable they go to; a mixed one that is of another type has none."""
+        return self._under(value, kind, is_of if value.type.is_mixed else _fits)
+
+    def fitted(self, value: Value, kind: Type) -> Value:
+        """The same values under the type of the column they go to, where ints are widened also in mixed lists."""
+        return self._under(value, kind, _fits)
+
+    def _under(self, value: Value, kind: Type, fits: Callable[[Any, Type], bool]) -> Value:
         if kind is value.type:
             return value
+        if keeps(kind, value.type):
+            return Value(value.codes, kind, value.ok, value.nullable)
         null = value.nulls
-        codes = value.codes
+        codes, ok = value.codes, value.ok
         if kind is Type.FLOAT and value.type is Type.INT:
             codes = float_codes(codes.astype(np.float64))
-        elif kind in SYMBOLIC and value.type not in SYMBOLIC:
+        elif value.type.is_symbolic:
+            distinct, inverse = np.unique(codes, return_inverse=True)
+            values = decode(distinct, value.type, self.symbols, nullable=True)
+            good = [one is None or fits(one, kind) for one in values]
+            known = [widened(one, kind) if fine else None for one, fine in zip(values, good, strict=True)]
+            codes = encode_all(known, kind, self.symbols)[inverse]
+            ok = ok if all(good) else both(ok, np.array(good, dtype=np.bool_)[inverse])
+        elif kind.is_symbolic:
             codes = encode_all(decode(codes, value.type, self.symbols, nullable=value.nullable), kind, self.symbols)
         if null is not None:
             codes = np.where(null, null_code(kind), codes)
-        return Value(codes, kind, value.ok, value.nullable)
+        return Value(codes, kind, ok, value.nullable)
 
     def arithmetic(self, op: str, left: Value, right: Value) -> Value:
-        left, right = self._number(left), self._number(right)
+        if left.type.is_symbolic or right.type.is_symbolic:
+            return self._mixed_arithmetic(op, left, right)
         null = either(left.nulls, right.nulls)
         if null is None:
             return self._computed(op, left, right)
@@ -192,17 +213,28 @@ class Expressions:
             raise EvaluationError(f"{shown} does not fit into 64 bits; use floats (write 1.0 for 1)")
         return Value(out, kind, ok)
 
-    def _number(self, value: Value) -> Value:
-        """Values of which only the run tells the type (items of lists), as numbers where they are."""
-        if value.type not in SYMBOLIC:
-            return value
-        found = decode(value.codes, value.type, self.symbols, nullable=True)
-        number = [isinstance(one, int | float) and not isinstance(one, bool) for one in found]
-        good = np.array([fine or one is None for one, fine in zip(found, number, strict=True)], dtype=np.bool_)
-        whole = all(isinstance(one, int) for one, fine in zip(found, number, strict=True) if fine)
-        kind = Type.INT if whole else Type.FLOAT
-        numbers = [one if fine or one is None else 0 for one, fine in zip(found, number, strict=True)]
-        return Value(encode_all(numbers, kind, self.symbols), kind, both(value.ok, good), value.nullable)
+    def _mixed_arithmetic(self, op: str, left: Value, right: Value) -> Value:
+        """Where only the run tells the types, pair by pair: ints beside ints are ints, and texts have no sum."""
+        sides = [
+            [self.cast(side, kind) for kind in (Type.INT, Type.FLOAT)] if side.type.is_symbolic else [side]
+            for side in (left, right)
+        ]
+        size = left.codes.size
+        codes, ok = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)
+        null = either(left.nulls, right.nulls)
+        if null is not None:
+            ok |= null
+        for one in sides[0]:
+            for other in sides[1]:
+                good = both(one.ok, other.ok)
+                there = np.flatnonzero(np.ones(size, dtype=np.bool_) if good is None else good)
+                if null is not None:
+                    there = there[~null[there]]
+                if there.size:
+                    found = self._computed(op, Value(one.codes[there], one.type), Value(other.codes[there], other.type))
+                    codes[there] = self.cast(found, Type.ANY).codes
+                    ok[there] = True if found.ok is None else found.ok
+        return Value(codes, Type.ANY, ok, nullable=null is not None)
 
     def _floats(self, value: Value) -> npt.NDArray[np.float64]:
         return code_floats(value.codes) if value.type is Type.FLOAT else value.codes.astype(np.float64)
@@ -210,18 +242,13 @@ class Expressions:
     def _list(self, items: tuple[Term, ...], tail: Term | None, batch: Batch) -> Value:
         parts = [self.value(item, batch) for item in items]
         rest = self.value(tail, batch) if tail is not None else None
+        kind = list_type([part.type for part in parts], None if rest is None else rest.type)
         if rest is None:
-            return self._around_nulls(_LIST, parts, Type.LIST, batch.size)
-        return self._around_nulls(_LIST_WITH_TAIL, [*parts, rest], Type.LIST, batch.size)
+            return self._around_nulls(_LIST, parts, kind, batch.size)
+        return self._around_nulls(_LIST_WITH_TAIL, [*parts, rest], kind, batch.size)
 
-    def _call(self, function: Function, args: list[Value], batch: Batch) -> Value:
-        kinds = tuple(arg.type for arg in args)
-        result = function.result_type(kinds) or Type.STRING
-        # Where the result is an int, ints stay ints: as floats, large ones would lose digits.
-        wanted = [
-            self.cast(arg, Type.FLOAT) if function.parameter(at) is Type.FLOAT and result is not Type.INT else arg
-            for at, arg in enumerate(args)
-        ]
+    def _call(self, function: Function, args: list[Value], result: Type, batch: Batch) -> Value:
+        wanted = [self._argument(arg, function.parameter(at), result) for at, arg in enumerate(args)]
         native = NATIVE.get(function.name)
         if native is not None:
             return native(self, wanted, result)
@@ -229,6 +256,16 @@ class Expressions:
             assert function.scalar is not None
             return self._rowwise(function.name, result, function.scalar, wanted, batch.size, sees_nulls=True)
         return self._around_nulls(function, wanted, result, batch.size)
+
+    def _argument(self, arg: Value, wanted: Type | None, result: Type) -> Value:
+        """An argument as its function takes it; where the result is an int, ints stay ints, as floats lose digits."""
+        if wanted is Type.FLOAT and arg.type.is_numeric:
+            return arg if result is Type.INT else self.cast(arg, Type.FLOAT)
+        if wanted is None or wanted is arg.type or keeps(wanted, arg.type):
+            return arg
+        if wanted is Type.FLOAT and result in (Type.INT, Type.ANY):
+            return arg  # the function sees whether it is a number
+        return self.fitted(arg, wanted)
 
     def _around_nulls(self, function: Function, args: list[Value], result: Type, size: int) -> Value:
         """A call for the bindings without a null argument; the others give null."""
@@ -309,7 +346,7 @@ class Expressions:
 
     def _fitting(self, answer: Any, result: Type) -> int:
         code = encode(answer, result, self.symbols)
-        if self._holds_nulls and answer is not None and code == NULL and result not in SYMBOLIC:
+        if self._holds_nulls and answer is not None and code == NULL and not result.is_symbolic:
             raise OverflowError(code)
         return code
 
@@ -354,21 +391,24 @@ class Expressions:
     def compares(self, op: str, left: Value, right: Value) -> Mask:
         """Where a comparison holds: `=` and `!=` take null for a value of its own, an order never holds for it."""
         compare = _COMPARE[op]
+        if left.type.is_list and right.type.is_list and not (left.type.is_mixed or right.type.is_mixed):
+            kind = wider(left.type, right.type) or left.type
+            left, right = self.cast(left, kind), self.cast(right, kind)
         ok = both(left.ok, right.ok)
         null = None if op in ("=", "!=") else either(left.nulls, right.nulls)
         if null is not None:
             ok = both(ok, ~null)
         a: Any
         b: Any
-        if left.type in SYMBOLIC or right.type in SYMBOLIC:
-            if op in ("=", "!=") and left.type in SYMBOLIC and right.type in SYMBOLIC:
+        if left.type.is_symbolic or right.type.is_symbolic:
+            if op in ("=", "!=") and left.type.is_symbolic and right.type.is_symbolic:
                 a, b = left.codes, right.codes
             else:
                 pairs, inverse = distinct_rows(np.stack([left.codes, right.codes], axis=1))
                 a = decode(pairs[:, 0], left.type, self.symbols, nullable=left.nullable)
                 b = decode(pairs[:, 1], right.type, self.symbols, nullable=right.nullable)
                 answers = np.fromiter(
-                    (_ordered(compare, x, y) for x, y in zip(a, b, strict=True)), dtype=np.bool_, count=len(a)
+                    (compared(op, x, y) for x, y in zip(a, b, strict=True)), dtype=np.bool_, count=len(a)
                 )
                 found: Mask = answers[inverse]
                 return found if ok is None else found & ok
@@ -386,11 +426,8 @@ class Expressions:
         return self._floats(left), self._floats(right)
 
 
-def _ordered(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> bool:
-    try:
-        return bool(compare(left, right))
-    except TypeError:
-        return False
+def _fits(value: Any, kind: Type) -> bool:
+    return is_of(widened(value, kind), kind)
 
 
 def _is_untyped(term: Term) -> bool:
@@ -439,7 +476,7 @@ def distinct_rows(matrix: Codes) -> tuple[Codes, npt.NDArray[np.intp]]:
 
 def order_keys(codes: Codes, kind: Type, symbols: Symbols) -> Codes:
     """Integers that compare as the values do (among the codes given)."""
-    if kind not in SYMBOLIC:
+    if not kind.is_symbolic:
         return codes
     distinct, inverse = np.unique(codes, return_inverse=True)
     values = decode(distinct, kind, symbols, nullable=True)
@@ -454,4 +491,5 @@ def _sortable(value: Any) -> Any:
         return (-1, 0)
     if isinstance(value, tuple):
         return (2, tuple(_sortable(item) for item in value))
-    return (1, value) if isinstance(value, str) else (0, value)
+    # Of numbers that are equal, and of truth values, which Python takes for numbers, one type comes before the other.
+    return (1, value) if isinstance(value, str) else (0, value, type(value).__name__)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from headwater.core.types import Type
+from headwater.core.types import Type, list_of
+from headwater.core.widening import widest
 
 _INT64 = range(-(2**63), 2**63)
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -21,7 +22,7 @@ MOMENTS = range((dt.datetime.min - _EPOCH) // _MICROSECOND, (dt.datetime.max - _
 
 
 def type_of(value: Any) -> Type | None:
-    """The type that a value shows; None: there is none for it."""
+    """The type that a value shows, a list without what it holds; None: there is none for it."""
     if isinstance(value, bool | np.bool_):
         return Type.BOOL
     if isinstance(value, dt.timedelta | np.timedelta64):  # NumPy's is an integer to isinstance
@@ -62,7 +63,7 @@ def fit(value: Any, kind: Type, *, nullable: bool = False) -> Any:
             return _text(value)
         case Type.BOOL if found is Type.BOOL:
             return bool(value)
-        case Type.LIST if found is Type.LIST:
+        case Type.ANY if found is not None:
             return _tuple(value)
         case Type.TIMESTAMP:
             return _moment(value, found)
@@ -70,7 +71,26 @@ def fit(value: Any, kind: Type, *, nullable: bool = False) -> Any:
             return _whole(_span(value) // _MICROSECOND)
         case Type.DURATION if found is Type.INT:
             return _whole(value)
+    if kind.is_list and found is Type.LIST:
+        return _list(value, kind)
     raise ValueError(f"{shown(value)} is no {kind.value}")
+
+
+def list_type_of(value: Any) -> Type:
+    """The type that a list shows, by all its items."""
+    return list_of(widest(list_type_of(item) if type_of(item) is Type.LIST else type_of(item) for item in value))
+
+
+def _list(value: Any, kind: Type) -> tuple[Any, ...]:
+    items = value.tolist() if isinstance(value, np.ndarray) else value
+    if kind.parts and len(items) != len(kind.parts):
+        raise ValueError(f"{shown(value)} is no {kind.value}: it has {len(items)} items")
+    if not kind.parts and kind.items in (None, Type.ANY):
+        return tuple(_tuple(item) for item in items)
+    try:
+        return tuple(fit(item, kind.part(at) or Type.ANY) for at, item in enumerate(items))
+    except ValueError as problem:
+        raise ValueError(f"{shown(value)} is no {kind.value}: {problem}") from None
 
 
 def _is_missing(value: Any, found: Type | None) -> bool:

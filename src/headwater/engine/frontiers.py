@@ -22,7 +22,7 @@ from headwater.engine.frontier_kernels import DONE, FAILED, TOO_WIDE, enter_fron
 from headwater.engine.index import FULLEST, Box, Rows, Space, box_of, hash_size
 from headwater.engine.journal import Entry, Journal, Outcome
 from headwater.engine.states import GONE
-from headwater.engine.values import SYMBOLIC, Codes
+from headwater.engine.values import Codes
 from headwater.plan.model import Best, Table
 from headwater.program.model import Keeps
 
@@ -45,7 +45,7 @@ def is_listed(table: Table) -> bool:
         case Keeps.LATEST:
             return pick.value == table.lease and pick.group == table.identity
         case Keeps.FRONTIER:
-            plain = table.types[pick.value] not in SYMBOLIC and pick.value not in table.nullable
+            plain = not table.types[pick.value].is_symbolic and pick.value not in table.nullable
             return plain and pick.limit == 1 and pick.value != table.lease and len(pick.group) == len(table.types) - 2
         case _:
             return False

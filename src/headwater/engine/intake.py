@@ -17,9 +17,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.core.errors import DataError
-from headwater.core.types import Type
+from headwater.core.types import Type, list_of
+from headwater.core.widening import widest
 from headwater.engine.columns import Column, column_codes, plain, stands_for_null
-from headwater.engine.fitting import fit, is_null, shown, type_of
+from headwater.engine.fitting import fit, is_null, list_type_of, shown, type_of
 from headwater.engine.values import NULL, Codes, Symbols
 from headwater.plan.model import Table
 from headwater.program.clock import FOREVER, TOO_FAR
@@ -200,7 +201,7 @@ def guess_types(intake: Intake) -> tuple[Type | None, ...]:
     if first is None:
         return unknown
     return tuple(
-        guess_type([value, *column]) if type_of(value) in (Type.INT, Type.FLOAT) else type_of(value)
+        guess_type([value, *column]) if type_of(value) in (Type.INT, Type.FLOAT, Type.LIST) else type_of(value)
         for value, column in zip(first, intake.columns, strict=True)
     )
 
@@ -211,7 +212,7 @@ def _unfit(value: Any) -> str | None:
     if kind is None and value is not None:
         return f"{shown(value)} fits no type"
     try:
-        fit(value, kind or Type.STRING)
+        fit(value, list_type_of(value) if kind is Type.LIST else kind or Type.STRING)
     except ValueError as problem:
         return str(problem)
     return None
@@ -223,10 +224,20 @@ def guess_type(column: Column) -> Type | None:
         kinds = {type_of(value) for value in column} - {None}
         if kinds == {Type.INT, Type.FLOAT}:
             return Type.FLOAT
-        return next((type_of(value) for value in column if type_of(value) is not None), None)
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        found = next((type_of(value) for value in column if type_of(value) is not None), None)
+        if found is Type.LIST:
+            return widest(list_type_of(value) for value in column if type_of(value) is Type.LIST)
+        return found
     if len(column) == column.null_count:
         return None
+    return _arrow_kind(column.type)
+
+
+def _arrow_kind(given: pa.DataType) -> Type | None:
+    """The type of a column of this Arrow type; None: there is none."""
+    kind = given.value_type if pa.types.is_dictionary(given) else given
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return list_of(_arrow_kind(kind.value_type))
     for test, found in _ARROW_KINDS:
         if test(kind):
             return found
@@ -242,9 +253,6 @@ _ARROW_KINDS: tuple[tuple[Callable[[pa.DataType], bool], Type], ...] = (
     (pa.types.is_string_view, Type.STRING),
     (pa.types.is_timestamp, Type.TIMESTAMP),
     (pa.types.is_duration, Type.DURATION),
-    (pa.types.is_list, Type.LIST),
-    (pa.types.is_large_list, Type.LIST),
-    (pa.types.is_fixed_size_list, Type.LIST),
 )
 
 

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
-import pyarrow as pa
+import numpy as np
+import numpy.typing as npt
 
+from headwater.engine.expressions import order_keys
+from headwater.engine.index import Matrix
+from headwater.engine.values import Symbols, null_code
 from headwater.language.tree import Query
+from headwater.plan.model import Table
 
 
-def ordered(table: pa.Table, query: Query) -> pa.Table:
-    """All columns of a view, hidden ones too, sorted and cut as the query says."""
-    if query.order:
-        rows = list(range(table.num_rows))
-        for one in reversed(query.order):  # the sort is stable: the first column has the last word
-            values = table.column(one.column).to_pylist()
-            missing = [at for at in rows if values[at] is None]
-            present = [at for at in rows if values[at] is not None]
-            keys = {at: _key(values[at]) for at in present}
-            present.sort(key=keys.__getitem__, reverse=one.descending)
-            rows = [*missing, *present] if one.nulls_first else [*present, *missing]
-        table = table.take(pa.array(rows, type=pa.int64()))
-    if query.limit is None:
-        return table.slice(query.offset)
-    return table.slice(query.offset, query.limit)
-
-
-def _key(value: Any) -> tuple[bool, Any]:
-    """NaN is larger than any other number, as in Spark."""
-    return (True, 0) if value != value else (False, value)
+def in_order(table: Table, codes: Matrix, symbols: Symbols, query: Query) -> npt.NDArray[np.int64]:
+    """Which of these rows a query asks for, sorted and cut as it says; NaN is larger than any other number."""
+    rows = np.arange(codes.shape[0], dtype=np.int64)
+    columns = replace(table, hidden=0).written  # rows may be sorted by a column that is not shown
+    for one in reversed(query.order):  # the sort is stable: the first column has the last word
+        column = columns[one.column]
+        if column.at is None:
+            continue
+        found = codes[rows, column.at].astype(np.int64)
+        keys = order_keys(found, column.type, symbols)
+        null = found == null_code(column.type) if column.at in table.nullable else np.zeros(found.size, dtype=np.bool_)
+        missing, present = np.flatnonzero(null), np.flatnonzero(~null)
+        # Codes start at the smallest int64, which has no opposite: the other way round is `~`.
+        present = present[np.argsort(~keys[present] if one.descending else keys[present], kind="stable")]
+        rows = rows[np.concatenate([missing, present] if one.nulls_first else [present, missing])]
+    return rows[query.offset :] if query.limit is None else rows[query.offset : query.offset + query.limit]

@@ -21,7 +21,7 @@ from headwater.engine.index import Index, Rows
 from headwater.engine.journal import Journal
 from headwater.engine.states import EVER, GHOST, GONE
 from headwater.engine.store import Store
-from headwater.engine.values import SYMBOLIC, Codes, Symbols
+from headwater.engine.values import Codes, Symbols
 from headwater.plan.model import Best, Pick
 from headwater.program.model import Keeps
 
@@ -116,7 +116,7 @@ def is_ranked(store: Store) -> bool:
     if len(store.table.picks) != 1:
         return False
     (pick,) = store.table.picks
-    numbers = store.table.types[pick.value] not in SYMBOLIC and pick.value not in store.table.nullable
+    numbers = not store.table.types[pick.value].is_symbolic and pick.value not in store.table.nullable
     return pick.limit == 1 and numbers
 
 
@@ -136,7 +136,7 @@ def is_single(store: Store) -> bool:
     if len(store.table.picks) != 1:
         return False
     (pick,) = store.table.picks
-    plain = store.table.types[pick.value] not in SYMBOLIC and pick.value not in store.table.nullable
+    plain = not store.table.types[pick.value].is_symbolic and pick.value not in store.table.nullable
     return pick.limit == 1 and len(pick.group) == store.width - 1 and plain
 
 

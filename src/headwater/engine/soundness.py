@@ -18,6 +18,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from headwater.core.mixed import is_of
 from headwater.core.types import Type
 from headwater.engine import sound_kernels
 from headwater.engine.fitting import MOMENTS
@@ -25,7 +26,7 @@ from headwater.engine.index import Matrix, Rows, Space
 from headwater.engine.shard import Shard
 from headwater.engine.states import BASE, GONE
 from headwater.engine.store import Store
-from headwater.engine.values import NULL, SYMBOLIC, Symbols, code_of_float, null_code
+from headwater.engine.values import NULL, Symbols, code_of_float, null_code
 from headwater.plan.model import Level, Table
 from headwater.program.model import Keeps
 
@@ -73,10 +74,10 @@ def refuse_unknown(table: Table, rows: Matrix, symbols: Symbols) -> None:
 
 def _codes_stand(codes: Matrix, kind: Type, symbols: Symbols, *, lease: bool, null: bool) -> bool:
     """Whether these codes stand for values of a type."""
-    if kind in SYMBOLIC:
+    if kind.is_symbolic:
         if int(codes.min()) < 0 or int(codes.max()) >= len(symbols):
             return False
-        return kind is not Type.LIST or bool(_lists(symbols)[codes].all())
+        return not kind.is_list or all(_is_list(symbols.values[code], kind) for code in np.unique(codes).tolist())
     match kind:
         case Type.BOOL:
             return int(codes.min()) >= (null_code(kind) if null else 0) and int(codes.max()) <= 1
@@ -103,9 +104,9 @@ def _floats_stand(codes: Matrix, *, null: bool) -> bool:
     return bool((fine | (codes == NULL) if null else fine).all())
 
 
-def _lists(symbols: Symbols) -> npt.NDArray[np.bool_]:
-    """Which symbols may stand in a column of lists."""
-    return np.fromiter((type(one) is tuple or one is None for one in symbols.values), np.bool_, len(symbols))
+def _is_list(value: object, kind: Type) -> bool:
+    """Whether a symbol may stand in a column of such lists."""
+    return value is None or (type(value) is tuple and is_of(value, kind))
 
 
 # Rows

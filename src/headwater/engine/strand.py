@@ -12,15 +12,20 @@ from typing import assert_never
 import numpy as np
 import numpy.typing as npt
 
+from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
+from headwater.core.widening import keeps
 from headwater.engine import kernels
 from headwater.engine.batch import Batch, Column
+from headwater.engine.columns import to_values
 from headwater.engine.expressions import Expressions
+from headwater.engine.fitting import shown
 from headwater.engine.fused import fuse, fuse_pull, fuse_tail
 from headwater.engine.fused_set import Owns
 from headwater.engine.index import Rows
 from headwater.engine.states import EVER, GONE
 from headwater.engine.store import Store
+from headwater.engine.term_values import Value
 from headwater.engine.values import Symbols, encode
 from headwater.language.tree import Variable
 from headwater.plan.model import Absent, FlatRule, Join, Let, Literal, Owned, Pattern, Reads, Source, Strand, Test, Var
@@ -184,7 +189,7 @@ class Runner:
         self._cast = {
             at: kind
             for at, (source, kind) in enumerate(zip(rule.head, kinds, strict=True))
-            if isinstance(source, Var) and rule.types[source.name] is not kind
+            if isinstance(source, Var) and not keeps(kind, rule.types[source.name])
         }
         loose = {step.atom for step in strand.steps if isinstance(step, Join) and step.any}
         self.exact = [atom for atom in range(len(rule.atoms)) if atom not in loose]
@@ -264,10 +269,12 @@ class Runner:
                 if not self._recheck:
                     yield batch
                     continue
-                head = self.head_columns(batch)
                 same = np.ones(batch.size, dtype=np.bool_)
                 for place, column in self._recheck:
-                    same &= head[column] == keys[batch.origin, place]
+                    found = self._cast_head(batch, column)
+                    same &= found.codes == keys[batch.origin, place]
+                    if found.ok is not None:
+                        same &= found.ok
                 if same.any():
                     yield batch.take(same)
 
@@ -349,11 +356,37 @@ class Runner:
             if not isinstance(source, str):
                 columns.append(np.full(batch.size, source, dtype=np.int64))
             elif at in self._cast:
-                value = self._expressions.value(Variable(source), batch)
-                columns.append(self._expressions.cast(value, self._cast[at]).codes)
+                found = self._cast_head(batch, at)
+                if found.ok is not None and not found.ok.all():
+                    raise self._refused(batch, at, int(np.flatnonzero(~found.ok)[0]))
+                columns.append(found.codes)
             else:
                 columns.append(batch.columns[source])
         return columns
+
+    def _cast_head(self, batch: Batch, at: int) -> Value:
+        """A column of the head whose variable has another type."""
+        source = self._head[at]
+        assert isinstance(source, str), "a constant is encoded as its column asks for"
+        return self._expressions.fitted(self._expressions.value(Variable(source), batch), self._cast[at])
+
+    def _refused(self, batch: Batch, at: int, row: int) -> EvaluationError:
+        """A mixed value that does not fit the column it would go to."""
+        table, types, symbols = self._context.stores[self.rule.table].table, self.rule.types, self._context.symbols
+        values = [
+            to_values(batch.columns[one.name][row : row + 1], types[one.name], symbols, nullable=True)[0]
+            if isinstance(one, Var)
+            else one.value
+            for one in self.rule.head
+        ]
+        row_text = ", ".join(map(shown, values))
+        name, kind = table.stands_for or table.name.partition("'")[0], table.types[at].value
+        return EvaluationError(
+            f"error[HW810]: {shown(values[at])} does not fit column `{table.columns[at]}` of `{name}` (type {kind})\n"
+            f"  note: it is an item of a mixed list, and the row would be {name}({row_text})\n"
+            f'  hint: keep out what is of another type with has_type(X, "{kind}"), convert it, or declare what the '
+            f"list holds, list<{kind}>, so that rows with other lists are set aside"
+        )
 
     def proofs(self, batch: Batch) -> npt.NDArray[np.int32]:
         """For each binding the rows it used, in the order of the rule's positive atoms."""

@@ -1,8 +1,8 @@
 """Values as integers: how a row of a user's data becomes a row of a matrix, and back.
 
 Ints, timestamps (microseconds) and durations stand for themselves; a bool is 0 or 1; a float is its bits,
-turned so that the order of the integers is the order of the floats; a string or a list is a symbol, a
-dense number handed out in order of arrival. Equal values have equal codes and, symbols apart, codes
+turned so that the order of the integers is the order of the floats; a string, a list or a value of type `any` is a
+symbol, a dense number handed out in order of arrival. Equal values have equal codes and, symbols apart, codes
 compare as the values do.
 
 Null has a code of its own in every type: symbol 0, -1 among the bools, and elsewhere the smallest int64, which
@@ -20,18 +20,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from headwater.core.mixed import widened
 from headwater.core.types import Type
 
 Codes = npt.NDArray[np.int64]
 
-SYMBOLIC = frozenset({Type.STRING, Type.ADDRESS, Type.LIST})
 NULL = -(2**63)
 _JUDGED = 64
 _SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
 
 
 class Symbols:
-    """Strings and lists by number; null is number 0. Lists are tuples of plain Python values."""
+    """Strings, lists and mixed values by number; null is number 0. Lists are tuples of plain Python values."""
 
     __slots__ = ("_numbers", "values")
 
@@ -106,7 +106,7 @@ def code_of_float(value: float) -> int:
 
 
 def null_code(kind: Type) -> int:
-    if kind in SYMBOLIC:
+    if kind.is_symbolic:
         return 0
     return -1 if kind is Type.BOOL else NULL
 
@@ -115,8 +115,8 @@ def encode(value: Any, kind: Type, symbols: Symbols) -> int:
     """The code of one well-typed value, or of null."""
     if value is None:
         return null_code(kind)
-    if kind in SYMBOLIC:
-        return symbols.number(value)
+    if kind.is_symbolic:
+        return symbols.number(widened(value, kind) if kind.has_floats else value)
     if kind is Type.FLOAT:
         return code_of_float(float(value))
     return int(value)
@@ -124,7 +124,7 @@ def encode(value: Any, kind: Type, symbols: Symbols) -> int:
 
 def find_code(value: Any, kind: Type, symbols: Symbols) -> int:
     """Like `encode`, but learns nothing: an unseen symbol is -1, which no row holds."""
-    return symbols.find(value) if kind in SYMBOLIC else encode(value, kind, symbols)
+    return symbols.find(widened(value, kind)) if kind.is_symbolic else encode(value, kind, symbols)
 
 
 def encode_all(values: Iterable[Any], kind: Type, symbols: Symbols) -> Codes:
@@ -134,7 +134,7 @@ def encode_all(values: Iterable[Any], kind: Type, symbols: Symbols) -> Codes:
 
 def decode(codes: npt.NDArray[np.integer[Any]], kind: Type, symbols: Symbols, *, nullable: bool) -> list[Any]:
     """Python values of a column of codes; `nullable` where one of them may be null (a symbol always may)."""
-    if kind in SYMBOLIC:
+    if kind.is_symbolic:
         values = symbols.values
         return [values[code] for code in codes.tolist()]
     if nullable:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from headwater.core.errors import StateError
 from headwater.engine.index import Matrix
 from headwater.engine.soundness import refuse_unknown
-from headwater.engine.values import SYMBOLIC, Codes, Symbols
+from headwater.engine.values import Codes, Symbols
 from headwater.plan.model import Table
 
 _SPARSE = 8  # so many times more symbols than rows: sorting the rows is cheaper than a table of all symbols
@@ -27,7 +27,7 @@ def pack(table: Table, rows: Matrix, symbols: Symbols) -> pa.Table:
     if not table.types:
         return pa.table({"0": pa.nulls(rows.shape[0])})
     arrays = [
-        _words(rows[:, at], symbols) if kind in SYMBOLIC else pa.array(np.ascontiguousarray(rows[:, at]))
+        _words(rows[:, at], symbols) if kind.is_symbolic else pa.array(np.ascontiguousarray(rows[:, at]))
         for at, kind in enumerate(table.types)
     ]
     return pa.Table.from_arrays(arrays, names=[str(at) for at in range(len(arrays))])
@@ -40,7 +40,7 @@ def unpack(table: Table, parcel: pa.Table, symbols: Symbols) -> Codes:
     out = np.empty((parcel.num_rows, len(table.types)), dtype=np.int64)
     for at, kind in enumerate(table.types):
         column = parcel.column(at).combine_chunks()
-        if kind in SYMBOLIC:
+        if kind.is_symbolic:
             out[:, at] = _numbers(table, column, symbols)
         elif pa.types.is_signed_integer(column.type) and not column.null_count:
             out[:, at] = column.to_numpy()

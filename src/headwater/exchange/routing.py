@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.types import Type
-from headwater.engine.values import NULL, SYMBOLIC, Symbols, code_floats, code_of_float, float_codes, null_code
+from headwater.engine.values import NULL, Symbols, code_floats, code_of_float, float_codes, null_code
 
 Hashes = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
@@ -37,7 +37,7 @@ class Owners:
         """The owner of each row, by the codes of its location."""
         if self.shards == 1:
             return np.zeros(column.shape[0], dtype=np.int64)
-        if kind not in SYMBOLIC:
+        if not kind.is_symbolic:
             return owners(hash_numbers(column, kind), self.shards)
         self._learn(column)
         return owners(self._hashes[column], self.shards)

@@ -11,8 +11,11 @@ _FLOAT = re.compile(r"-?[0-9]+[.][0-9]*(?:[eE][+-]?[0-9]+)?")
 _TRUTH = {"true": True, "false": False}
 
 
-def parse_list(text: str) -> list[Any]:
-    """The items of a bracketed list; ValueError if it is none. Bare words are strings, also upper-case ones."""
+def parse_list(text: str, *, texts: bool = False) -> list[Any]:
+    """The items of a bracketed list; ValueError if it is none.
+
+    Bare words are strings, also upper-case ones; where only `texts` are wanted, numbers are too.
+    """
     outermost: list[Any] = []
     open_lists = [outermost]
     at, expects_item = 0, True
@@ -33,7 +36,7 @@ def parse_list(text: str) -> list[Any]:
             found = _ITEM.match(text, at)
             if found is None or found.end() == at:
                 break
-            open_lists[-1].append(_item(found))
+            open_lists[-1].append(_item(found, texts=texts))
             at, expects_item = found.end(), False
             continue
         else:
@@ -46,11 +49,13 @@ def parse_list(text: str) -> list[Any]:
     return items
 
 
-def _item(found: re.Match[str]) -> Any:
+def _item(found: re.Match[str], *, texts: bool) -> Any:
     double, single, bare = found.groups()
     if bare is None:
         return re.sub(r"\\(.)", r"\1", double if double is not None else single)
     bare = bare.strip()
+    if texts:
+        return bare
     if bare in _TRUTH:
         return _TRUTH[bare]
     if _INT.fullmatch(bare):

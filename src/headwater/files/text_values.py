@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.core.types import Type
+from headwater.core.widening import item_of
 from headwater.engine.columns import ARROW
 from headwater.engine.fitting import fit
 from headwater.files.list_text import parse_list
@@ -99,7 +100,7 @@ def _one_by_one(column: pa.Array, kind: Type) -> tuple[Column, Problems]:
     if reasons:
         wrong = np.flatnonzero(np.isin(places, list(reasons)))
         problems = {int(at): reasons[int(places[at])] for at in wrong}
-    if kind is Type.LIST:
+    if kind.is_list or kind is Type.ANY:
         return [values[place] for place in places.tolist()], problems
     return pa.array(values, type=ARROW[kind]).take(pa.array(places)), problems
 
@@ -126,8 +127,10 @@ def text_value(text: str, kind: Type) -> Any:
             found = duration(*written.groups())
             if found is not None:
                 return dt.timedelta(microseconds=found.microseconds)
-        case Type.LIST:
-            return _list(trimmed)
+        case Type.ANY:
+            return _anything(trimmed)
+        case _ if kind.is_list:
+            return _list(trimmed, kind)
     raise ValueError(f"{_shown(trimmed)} is no {kind.value}")
 
 
@@ -146,14 +149,35 @@ def storable(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def _list(text: str) -> Any:
+def _anything(text: str) -> Any:
+    """The value that a text shows, as an item of a list would; a text if it shows none."""
+    try:
+        items = parse_list(f"[{text}]")
+    except ValueError:
+        return text
+    return items[0] if len(items) == 1 else text
+
+
+def _list(text: str, kind: Type) -> Any:
+    texts = _innermost(kind) in (Type.STRING, Type.ADDRESS)
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        found = parse_list(text)
+        found = parse_list(text, texts=texts)
+    else:
+        if texts and isinstance(found, list) and not _all_texts(found):
+            found = parse_list(text, texts=True)  # `[7, b2]` where names stand
     if not isinstance(found, list):
         raise ValueError(f"{_shown(text)} is no list (write [a, b] or JSON)")
     return found
+
+
+def _innermost(kind: Type | None) -> Type | None:
+    return _innermost(item_of(kind)) if kind is not None and kind.is_list else kind
+
+
+def _all_texts(items: list[Any]) -> bool:
+    return all(_all_texts(item) if isinstance(item, list) else isinstance(item, str) for item in items)
 
 
 def _float(text: str) -> float:

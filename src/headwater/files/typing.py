@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from headwater.core.types import Type
 from headwater.engine.columns import plain
+from headwater.engine.intake import guess_type
 from headwater.files.rows import CHANGE_TYPE, CHANGE_TYPES, Column, Expected, FileRows, Numbers, Problems, Sieve
+from headwater.program.types import told
 
 Guess = Callable[[Column], Type | None]
 Convert = Callable[[Column, Type], tuple[Column, Problems]]
@@ -43,6 +45,8 @@ def typed_rows(
         if kind is None and len(column):
             problems = dict.fromkeys(range(len(column)), "a null does not fit")
             typed = [None] * len(column)
+        if kind is not None and not kind.is_known:
+            types[-1] = told(kind, guess_type([value for value in typed if value is not None]))
         for at, reason in problems.items():
             reasons.setdefault(at, f"column `{name}`: {reason}")
         columns.append(typed)

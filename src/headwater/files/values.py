@@ -63,12 +63,12 @@ def typed_values(column: Column, kind: Type) -> tuple[Column, Problems]:
         except (ValueError, OverflowError, RecursionError) as problem:
             values.append(None)
             problems[at] = str(problem)
-    return (values if kind is Type.LIST else pa.array(values, type=ARROW[kind])), problems
+    return (values if kind.is_list or kind is Type.ANY else pa.array(values, type=ARROW[kind])), problems
 
 
 def _all_at_once(column: Column, kind: Type) -> pa.Array | None:
     if not isinstance(column, list):
-        fits = kind is not Type.LIST and column.null_count == 0 and column.type == ARROW[kind]
+        fits = not kind.is_list and column.null_count == 0 and kind is not Type.ANY and column.type == ARROW[kind]
         return column if fits else None
     if kind not in _FITTING or not _FITTING[kind].issuperset(map(type, column)):
         return None

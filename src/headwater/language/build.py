@@ -11,7 +11,7 @@ from typing import Any
 
 from lark import Token
 
-from headwater.core.types import Type
+from headwater.core.types import ONE_WORD, Type, list_named
 from headwater.language.build_terms import Children, TermBuilder, name_of
 from headwater.language.tree import (
     Aggregate,
@@ -52,6 +52,7 @@ TYPE_NAMES = {
     "duration": Type.DURATION,
     "interval": Type.DURATION,
     "list": Type.LIST,
+    "any": Type.ANY,
     "address": Type.ADDRESS,
 }
 
@@ -118,7 +119,13 @@ class Builder(TermBuilder):
         return children
 
     def column(self, children: Children) -> ColumnDeclaration:
-        name, word, maybe = children
+        name, (kind, end), maybe = children
+        span = self._between(name, maybe or end)
+        return ColumnDeclaration(name_of(name), kind, maybe is not None, span=span)
+
+    def kind(self, children: Children) -> tuple[Type, Token]:
+        """A type, and the token it ends with."""
+        word, _, parts, end = (*children, None, None)[:4]
         found = TYPE_NAMES.get(word.lower())
         if found is None:
             close = get_close_matches(word.lower(), TYPE_NAMES, 1)
@@ -126,11 +133,20 @@ class Builder(TermBuilder):
                 "HW109",
                 f"there is no type `{word}`",
                 self._at(word),
-                note="the types are " + ", ".join(type_.value for type_ in Type),
+                note="the types are " + ", ".join(type_.value for type_ in ONE_WORD),
                 hint=f"did you mean `{close[0]}`?" if close else None,
             )
-        span = self._between(name, maybe or word)
-        return ColumnDeclaration(name_of(name), found or Type.STRING, maybe is not None, span=span)
+        if parts is None:
+            return found or Type.STRING, word
+        inner = [part for part, _ in parts]
+        if found is not None and found is not Type.LIST:
+            self._report(
+                "HW109", f"`{word}` holds no items", self._at(word), hint="only lists do: `list<int>`, `list<any>`"
+            )
+        return list_named(inner), end
+
+    def kinds(self, children: Children) -> Children:
+        return children
 
     def key(self, children: Children) -> tuple[tuple[str, ...], Token]:
         _, names, end = children

@@ -18,6 +18,7 @@ from headwater.language.tree import Comparison, Condition, Constant, Duration, G
 from headwater.program.clock import Lifetime
 from headwater.program.model import Keeps
 from headwater.program.strata import Mode
+from headwater.program.typing import list_type
 
 
 class Reads(Enum):
@@ -167,9 +168,11 @@ def literal(term: Term) -> Literal:
         case Constant(value=value, type=kind):
             return Literal(value, Type.STRING if kind is None else kind)
         case ListTerm(items=items, tail=tail):
-            values = tuple(literal(item).value for item in items)
-            rest = () if tail is None else literal(tail).value
-            return Literal(None if rest is None or None in values else values + rest, Type.LIST)
+            found = [literal(item) for item in items]
+            rest = Literal((), Type.LIST) if tail is None else literal(tail)
+            values = tuple(one.value for one in found)
+            kind = list_type([one.type for one in found], None if tail is None else rest.type)
+            return Literal(None if rest.value is None or None in values else values + rest.value, kind)
     raise AssertionError(f"no literal: {term!r}")
 
 

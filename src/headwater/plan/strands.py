@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from headwater.core.types import Type
+from headwater.core.widening import keeps
 from headwater.language.tree import (
     Assign,
     Atom,
@@ -280,7 +281,7 @@ def _head_pattern(draft: Draft, columns: tuple[int, ...], types: tuple[Type, ...
         source = draft.head[column]
         if not isinstance(source, Var):
             key.append((at, source))
-        elif draft.types[source.name] is not types[column]:
+        elif not keeps(types[column], draft.types[source.name]):
             continue
         elif source.name in first:
             equal.append((first[source.name], at))

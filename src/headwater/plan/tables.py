@@ -15,6 +15,7 @@ from typing import assert_never
 
 from headwater.core.types import Type
 from headwater.language.tree import Aggregate, Atom, Call, Condition, Constant, Goal, ListTerm, Rule, Variable
+from headwater.plan.boxing import boxed
 from headwater.plan.model import Aggregation, Best, Contribution, Measure, Pick, Source, Table, Var, Written, literal
 from headwater.program.aggregates import WITH, carried_columns
 from headwater.program.clock import lifetime
@@ -52,13 +53,15 @@ class Drafts:
     parts: dict[str, str] = field(default_factory=dict)  # part of a table -> the relation whose stratum it goes before
 
     def add(self, number: int, table: str, head: tuple[Source, ...], body: tuple[Goal, ...], types: Types) -> None:
-        kinds, nullable = _known_types(types, number), types.nulls.variables[number]
-        self.rules.append(Draft(number, table, head, body, kinds, nullable, owned=self.owned.get(number)))
+        nullable = types.nulls.variables[number]
+        for goals, kinds, stands in boxed(body, _known_types(types, number), self.tables):
+            nulls = nullable | {name for name, other in stands.items() if other in nullable}
+            self.rules.append(Draft(number, table, head, goals, kinds, nulls, owned=self.owned.get(number)))
 
 
 def known(kind: Type | None) -> Type:
-    """The type to store a column under: one that no data has shown yet holds no rows, so any will do."""
-    return Type.STRING if kind is None else kind
+    """The type to store a column under; one that no data has shown yet holds no rows."""
+    return Type.ANY if kind is None else kind
 
 
 def draft(program: Program, types: Types, owned: Mapping[int, Source]) -> Drafts:
@@ -288,7 +291,7 @@ def _key_type(rules: Iterable[tuple[Rule, dict[str, Type]]], at: int) -> Type:
             found.add(_kind(_source(shape.args[0]), kinds))
     if len(found) == 1:
         return next(iter(found))
-    return Type.FLOAT if found == {Type.INT, Type.FLOAT} else Type.STRING
+    return Type.FLOAT if found == {Type.INT, Type.FLOAT} else Type.ANY
 
 
 def _largest_bag(
@@ -338,7 +341,8 @@ def _bindings_bag(
     plain = None if number in drafts.owned else _atom_as_bag(rule.body, sources, values)
     if plain is not None:
         own = drafts.tables[plain.table].types
-        if all(own[column] is stored[at] for column, at in zip(plain.group, group, strict=True)):
+        fits = all(own[column] is stored[at] for column, at in zip(plain.group, group, strict=True))
+        if fits and not any(own[column].is_mixed for column in plain.values):
             return plain
     sources += [value for value in values if value not in sources]
     for name in named_variables(rule.body):
@@ -346,6 +350,11 @@ def _bindings_bag(
             sources.append(Var(name))
     bag = f"{relation.name}'bag{number}"
     columns = [stored[at] for at in group] + [_kind(source, kinds) for source in sources[len(group) :]]
+    for at, value in zip(positions, values, strict=True):
+        place = sources.index(value)
+        arg = rule.head.args[at]
+        if place >= len(group) and isinstance(arg, Aggregate) and arg.function != "count" and columns[place].is_mixed:
+            columns[place] = stored[at]  # mixed values, and those of unknown type, are taken as the head has them
     _bag(drafts, relation, bag, sources, columns, types.nulls.variables[number], ())
     drafts.add(number, bag, tuple(sources), rule.body, types)
     return Contribution(bag, tuple(range(len(group))), tuple(sources.index(value) for value in values))

@@ -29,7 +29,7 @@ from headwater.language.tree import (
     Wildcard,
 )
 from headwater.program.literals import coerced
-from headwater.program.typing import arithmetic_type
+from headwater.program.typing import arithmetic_type, call_type, list_type
 
 _OF_MOMENTS = {"try_to_string": "time_to_string", "try_to_int": "unix_timestamp"}
 _Typed = tuple[Term, Type | None]
@@ -69,9 +69,11 @@ def _typed(term: Term, variables: Mapping[str, Type | None], registry: Registry)
         case Constant():
             return term, term.type
         case ListTerm(items, tail):
-            inner = tuple(settled(item, variables, registry) for item in items)
-            rest = None if tail is None else settled(tail, variables, registry)
-            return (term if (inner, rest) == (items, tail) else replace(term, items=inner, tail=rest)), Type.LIST
+            given = [_typed(item, variables, registry) for item in items]
+            rest, behind = (None, None) if tail is None else _typed(tail, variables, registry)
+            inner = tuple(item for item, _ in given)
+            whole = list_type([kind for _, kind in given], behind)
+            return (term if (inner, rest) == (items, tail) else replace(term, items=inner, tail=rest)), whole
         case Binary(op, left, right):
             one, other = _typed(left, variables, registry), _typed(right, variables, registry)
             kind = arithmetic_type(op, one[1], other[1])
@@ -93,7 +95,9 @@ def _call(call: Call, given: list[_Typed], registry: Registry) -> _Typed:
     if function.alike is not None and Type.TIMESTAMP in {kind for _, kind in given[function.alike :]}:
         given = given[: function.alike] + [_moment(one) for one in given[function.alike :]]
     args = tuple(arg for arg, _ in given)
-    return (call if args == call.args else replace(call, args=args)), function.result_type(tuple(k for _, k in given))
+    return (call if args == call.args else replace(call, args=args)), call_type(
+        function, args, tuple(k for _, k in given)
+    )
 
 
 def _moment(given: _Typed) -> _Typed:

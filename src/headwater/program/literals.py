@@ -18,6 +18,7 @@ from headwater.language.tree import (
     Constant,
     Goal,
     Head,
+    ListTerm,
     Negation,
     Query,
     Rule,
@@ -41,6 +42,8 @@ def microseconds(text: str) -> int | None:
 
 def coerced(constant: Constant, wanted: Type | None) -> Constant:
     """The literal as the type that its place asks for; unchanged where it already fits or cannot."""
+    if wanted is None or wanted is Type.ANY:
+        return constant
     match wanted, constant.type, constant.value:
         case _, None, None:
             return replace(constant, type=wanted)
@@ -73,8 +76,21 @@ def coerce_query(query: Query, columns: dict[str, tuple[Type | None, ...]]) -> Q
 
 def _head(head: Head, types: tuple[Type | None, ...]) -> tuple[Term | Aggregate, ...]:
     return tuple(
-        coerced(arg, wanted) if isinstance(arg, Constant) else arg for arg, wanted in zip(head.args, types, strict=True)
+        coerced_term(arg, wanted) if isinstance(arg, Constant | ListTerm) else arg
+        for arg, wanted in zip(head.args, types, strict=True)
     )
+
+
+def coerced_term(term: Term, wanted: Type | None) -> Term:
+    """The same for a literal that may be a list: each item as the type that its place asks for."""
+    match term:
+        case Constant():
+            return coerced(term, wanted)
+        case ListTerm(items, None) if wanted is not None and wanted.is_list:
+            found = tuple(coerced_term(item, wanted.part(at)) for at, item in enumerate(items))
+            return term if found == items else replace(term, items=found)
+        case _:
+            return term
 
 
 def _atom(atom: Atom, columns: dict[str, tuple[Type | None, ...]]) -> Atom:

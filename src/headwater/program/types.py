@@ -6,9 +6,13 @@ and in a float column is an error, as it would compare what cannot be equal by k
 
 A column that gets nothing but nulls has the type of what it is joined with.
 
+A list has the type of its items. A column declared `list`, without saying of what, holds the lists that rules and data
+put into it. Items of different types make a list of `any`; an item of such a list may stand in a column of any type,
+and is looked at there when it comes.
+
 A base relation without declaration has no types until data comes: call `infer` again with what is `known`, and
 `with_types` to have the program's literals follow.
-Linear: a column's type changes at most twice, and only the rules that read it are looked at again.
+Linear: a column's type changes a few times at most, and only the rules that read it are looked at again.
 """
 
 from __future__ import annotations
@@ -20,14 +24,15 @@ from dataclasses import dataclass, replace
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import CheckProblem
 from headwater.core.functions import FUNCTIONS, Registry
-from headwater.core.types import Type
+from headwater.core.types import Type, list_of
+from headwater.core.widening import item_of, narrower, same, wider
 from headwater.language.tree import Aggregate, Assign, Atom, Rule, Term, Variable
 from headwater.program.calls import settled_rule
 from headwater.program.literals import coerce_query, coerce_rule
 from headwater.program.model import Column, Program, Relation
 from headwater.program.nullability import Nullability, nullability
 from headwater.program.terms import body_atoms
-from headwater.program.typing import aggregate_type, term_type, wider
+from headwater.program.typing import aggregate_type, term_type
 from headwater.program.typing_problems import head_problems, query_problems, rule_problems
 
 Columns = dict[str, tuple[Type | None, ...]]
@@ -96,14 +101,18 @@ def _columns(
     program: Program, known: Mapping[str, tuple[Type | None, ...]], nulls: Nullability, registry: Registry
 ) -> dict[str, list[Type | None]]:
     columns: dict[str, list[Type | None]] = {}
-    fixed: set[str] = set()
+    unsettled: dict[str, list[int]] = {}  # the columns whose types rules may tell
     for relation in program.relations:
-        if relation.declared:
-            fixed.add(relation.name)
-            columns[relation.name] = [column.type for column in relation.columns]
-        else:
-            found = known.get(relation.name, ())
-            columns[relation.name] = list(found) if len(found) == relation.arity else [None] * relation.arity
+        found = known.get(relation.name, ())
+        if len(found) != relation.arity:
+            found = (None,) * relation.arity
+        columns[relation.name] = [
+            told(column.type, kind) if relation.declared else kind
+            for column, kind in zip(relation.columns, found, strict=True)
+        ]
+        unsettled[relation.name] = [
+            at for at, column in enumerate(relation.columns) if not (relation.declared and is_known(column.type))
+        ]
     readers: dict[str, list[int]] = {}
     for index, rule in enumerate(program.rules):
         for name in {atom.relation for atom, _ in body_atoms(rule)}:
@@ -114,14 +123,24 @@ def _columns(
         index = waiting.popleft()
         queued.discard(index)
         rule = program.rules[index]
-        if rule.head.relation in fixed:
-            continue
-        if _flow(rule, columns, registry):
+        if _flow(rule, columns, unsettled[rule.head.relation], registry):
             for reader in readers.get(rule.head.relation, ()):
                 if reader not in queued:
                     queued.add(reader)
                     waiting.append(reader)
     return columns
+
+
+def is_known(kind: Type | None) -> bool:
+    """Whether a column's type is known, also what its lists hold."""
+    return kind is not None and kind.is_known
+
+
+def told(declared: Type | None, found: Type | None) -> Type | None:
+    """The type of a declared column; what its lists hold is found in the data if the declaration does not say."""
+    if declared is None or declared.is_known or found is None or not same(declared, found):
+        return declared
+    return narrower(declared, found)
 
 
 def _typed_nulls(
@@ -146,13 +165,18 @@ def _typed_nulls(
     return []
 
 
-def _flow(rule: Rule, columns: dict[str, list[Type | None]], registry: Registry) -> bool:
-    """Let the types of a rule's head flow into its relation; True if a column changed."""
+def _flow(rule: Rule, columns: dict[str, list[Type | None]], places: list[int], registry: Registry) -> bool:
+    """Let the types of a rule's head flow into these columns of its relation; True if one changed."""
+    if not places:
+        return False
     variables = _variables(rule, columns, registry)
     target = columns[rule.head.relation]
     changed = False
-    for place, arg in enumerate(rule.head.args):
-        joined = wider(target[place], head_type(arg, variables, registry))
+    for place in places:
+        found = head_type(rule.head.args[place], variables, registry)
+        if not rule.body and found is not None and found.parts:
+            found = list_of(item_of(found))  # a fact says nothing of how long the lists of others are
+        joined = wider(target[place], found)
         if joined is not None and joined is not target[place]:
             target[place] = joined
             changed = True
@@ -172,9 +196,9 @@ def _variables(rule: Rule, columns: Mapping[str, list[Type | None]], registry: R
         if isinstance(goal, Atom):
             for arg, column in zip(goal.args, columns[goal.relation], strict=True):
                 if isinstance(arg, Variable):
-                    before = types.get(arg.name)
-                    types[arg.name] = wider(before, column) or before
+                    types[arg.name] = narrower(types.get(arg.name), column)
     for goal in rule.body:
         if isinstance(goal, Assign):
-            types[goal.variable.name] = term_type(goal.term, types, registry) or types.get(goal.variable.name)
+            before, found = types.get(goal.variable.name), term_type(goal.term, types, registry)
+            types[goal.variable.name] = narrower(found, before) if same(found, before) else found
     return types

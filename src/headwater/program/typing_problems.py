@@ -12,7 +12,8 @@ from headwater.core.diagnostics import Diagnostic
 from headwater.core.functions import Registry, lookup
 from headwater.core.regex import problem
 from headwater.core.source import Span
-from headwater.core.types import Type
+from headwater.core.types import ONE_WORD, Type
+from headwater.core.widening import comparable, flows, same
 from headwater.language.tree import (
     Aggregate,
     Assign,
@@ -31,16 +32,7 @@ from headwater.language.tree import (
 from headwater.program.literals import coerced
 from headwater.program.model import Program
 from headwater.program.terms import goal_terms, subterms
-from headwater.program.typing import (
-    adds_up,
-    aggregate_type,
-    aggregates,
-    comparable,
-    flows,
-    same,
-    term_type,
-    wider,
-)
+from headwater.program.typing import adds_up, aggregate_type, aggregates, term_type
 
 Variables = Mapping[str, Type | None]
 Columns = Mapping[str, tuple[Type | None, ...]]
@@ -71,7 +63,13 @@ def rule_problems(rule: Rule, columns: Columns, types: Variables, registry: Regi
         if isinstance(arg, Aggregate):
             value = term_type(arg.args[-1], types, registry)
             if not aggregates(arg.function, value) and value is not None:
-                yield Diagnostic("HW406", f"`{arg.function}` cannot add up values of type {value.value}", arg.span)
+                hint = "take them as numbers, `to_float(X)`, or declare what the list holds, `list<int>`"
+                yield Diagnostic(
+                    "HW406",
+                    f"`{arg.function}` cannot add up values of type {value.value}",
+                    arg.span,
+                    hint=hint if value is Type.ANY else None,
+                )
 
 
 def query_problems(query: Query, columns: Columns) -> Iterator[Diagnostic]:
@@ -87,8 +85,11 @@ def _atom(atom: Atom, columns: Columns, places: dict[str, tuple[Type, str]]) -> 
             case Constant():
                 yield from _literal(arg, column, atom.relation, place)
             case Variable(name):
-                known, origin = places.setdefault(name, (column, where))
-                if not same(known, column):
+                known, origin = places.get(name, (column, where))
+                if same(known, column):
+                    if name not in places or known is Type.ANY:
+                        places[name] = column, where
+                else:
                     yield Diagnostic(
                         "HW402",
                         f"variable `{name}` is {known.value} and {column.value} at once",
@@ -152,7 +153,7 @@ def _arithmetic(
             hint = "texts are joined by `concat(A, B)`"
     elif Type.TIMESTAMP in sides and Type.INT in sides:
         hint = "give the number a unit, as in `5 minutes`"
-    elif Type.LIST in sides and op == "+":
+    elif any(side is not None and side.is_list for side in sides) and op == "+":
         hint = "lists are joined by `concat(A, B)`"
     return Diagnostic("HW403", f"`{op}` does not work on {shown[0]} and {shown[1]}", span, hint=hint)
 
@@ -185,6 +186,11 @@ def _call(call: Call, types: Variables, registry: Registry) -> Iterator[Diagnost
             )
     if function.pattern is not None and function.pattern < len(call.args):
         yield from _pattern(call, call.args[function.pattern])
+    if function.name == "has_type" and isinstance(call.args[-1], Constant) and not _names_type(call.args[-1]):
+        known = ", ".join(kind.value for kind in ONE_WORD)
+        yield Diagnostic(
+            "HW405", "argument 2 of `has_type` names no type", call.args[-1].span, note=f"they are {known}"
+        )
     if function.alike is not None:
         yield from _unlike(call, call.args[function.alike :], types, registry)
 
@@ -198,6 +204,13 @@ def _pattern(call: Call, arg: Term) -> Iterator[Diagnostic]:
             arg.span or call.span,
             note=reason,
         )
+
+
+def _names_type(constant: Constant) -> bool:
+    try:
+        return Type(str(constant.value)) is not None
+    except ValueError:
+        return False
 
 
 def _unlike(call: Call, args: Sequence[Term], types: Variables, registry: Registry) -> Iterator[Diagnostic]:
@@ -258,7 +271,7 @@ def head_problems(
                 "HW407",
                 f"column {place + 1} of `{name}` {why} {column.value}, but here it is {given.value}",
                 arg.span or rule.head.span,
-                hint="convert it with `to_int`" if wider(given, column) is not None else None,
+                hint="convert it with `to_int`" if given.is_numeric and column.is_numeric else None,
             )
 
 

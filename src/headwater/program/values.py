@@ -15,7 +15,7 @@ from headwater.core.source import Span
 from headwater.core.types import Type
 from headwater.language.tree import Binary, Call, Constant, Duration, ListTerm, Term, Variable, Wildcard
 from headwater.program.calls import settled
-from headwater.program.typing import adds_up, arithmetic_type
+from headwater.program.typing import adds_up, arithmetic_type, call_type, list_type
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -57,9 +57,11 @@ def _typed(term: Term, registry: Registry) -> tuple[Any, Type | None]:
         case Constant(value):
             return value, term.type
         case ListTerm(items, tail):
-            rest = () if tail is None else _typed(tail, registry)[0]
-            values = [_typed(item, registry)[0] for item in items]
-            return (None if rest is None or None in values else (*values, *rest)), Type.LIST
+            rest, behind = ((), None) if tail is None else _typed(tail, registry)
+            given = [_typed(item, registry) for item in items]
+            values = [value for value, _ in given]
+            whole = list_type([kind for _, kind in given], behind)
+            return (None if rest is None or None in values else (*values, *rest)), whole
         case Binary(op, left, right):
             (one, first), (other, second) = _typed(left, registry), _typed(right, registry)
             if not adds_up(op, first, second):
@@ -72,7 +74,7 @@ def _typed(term: Term, registry: Registry) -> tuple[Any, Type | None]:
                 raise NoValueError(name)
             given = [_typed(arg, registry) for arg in args]
             result = _call(function, tuple(value for value, _ in given))
-            kind = function.result_type(tuple(kind for _, kind in given))
+            kind = call_type(function, args, tuple(kind for _, kind in given))
             return result, Type.DURATION if isinstance(result, Duration) else kind
         case Variable() | Wildcard():
             raise NoValueError("_")

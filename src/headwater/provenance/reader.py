@@ -10,13 +10,13 @@ import numpy as np
 
 from headwater.core.types import Type
 from headwater.engine.batch import Batch
-from headwater.engine.columns import to_values
+from headwater.engine.columns import seen, to_values
 from headwater.engine.selection import rows_with
 from headwater.engine.shard import Shard
 from headwater.engine.states import BASE
 from headwater.engine.store import Store
 from headwater.engine.strand import Runner
-from headwater.engine.values import SYMBOLIC, Codes, Symbols, null_code
+from headwater.engine.values import Codes, Symbols, null_code
 from headwater.language.printer import print_goal, print_rule, print_term
 from headwater.language.tree import Assign, Atom, Constant, Negation, Variable
 from headwater.plan.model import Absent, FlatRule, Join, Let, Owned, Step, Table, Test, Var
@@ -113,8 +113,8 @@ class Reader:
             if one.at is None or (one.at in store.table.nullable and codes[one.at] == null_code(one.type))
             else codes[one.at]
             if one.type is Type.INT
-            else symbols.values[codes[one.at]]
-            if one.type in SYMBOLIC
+            else seen(symbols.values[codes[one.at]], one.type)
+            if one.type.is_symbolic
             else _value(codes[one.at], one.type, symbols)
             for one in store.table.written
         )

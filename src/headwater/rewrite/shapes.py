@@ -91,7 +91,9 @@ def rule_shapes(rule: Rule, relations: Mapping[str, Relation], ends: Mapping[str
                 if isinstance(arg, Variable):
                     first = frozenset(nodes[other] for column, other in known.first if column == at) - {""}
                     last = frozenset(nodes[other] for column, other in known.last if column == at) - {""}
-                    is_list = True if first or last else None if types[at] is None else types[at] is Type.LIST
+                    kind = types[at]
+                    told = None if kind is None or kind is Type.ANY else kind.is_list
+                    is_list = True if first or last else told
                     shapes[arg.name] = _merged(shapes.get(arg.name), Shape(is_list, False, first, last))
     for goal in rule.body:
         if isinstance(goal, Assign):

@@ -18,17 +18,17 @@ import pyarrow.parquet as pq
 
 from headwater.core.errors import FileError
 from headwater.core.types import Type
-from headwater.engine.columns import ARROW
+from headwater.core.widening import item_of
+from headwater.engine.columns import ARROW, arrow_type, arrow_value
 from headwater.files.read import SUFFIXES, bytes_of, read, read_text
 from headwater.files.rows import CHANGE_TYPE, Column, Expected, FileRows, settled
 
-DDL = {
+_DDL = {
     Type.INT: "bigint",
     Type.FLOAT: "double",
     Type.BOOL: "boolean",
     Type.TIMESTAMP: "timestamp_ntz",  # a file's times mean the same wherever it is read
     Type.DURATION: "interval day to second",
-    Type.LIST: "array<string>",
 }
 _CONTENT = "path string, modificationTime timestamp, length bigint, content binary"
 _CORRUPT = "_corrupt_record"
@@ -78,7 +78,7 @@ class _Texts:
     @property
     def schema(self) -> str:
         columns = zip(self.expected.columns, self.kinds, strict=True)
-        own = [f"`{name.replace('`', '``')}` {DDL.get(kind, 'string')}" for name, kind in columns]
+        own = [f"`{name.replace('`', '``')}` {ddl(kind)}" for name, kind in columns]
         return ", ".join([*own, *(f"{name} string" for name in self._beside)])
 
     @property
@@ -113,7 +113,7 @@ class _Texts:
         return pa.RecordBatch.from_arrays([*columns, pa.nulls(found.size, pa.string())], self._names)
 
     def _set_aside(self, texts: list[str]) -> pa.RecordBatch:
-        nothing = [pa.nulls(len(texts), _arrow_type(kind)) for kind in self.kinds]
+        nothing = [pa.nulls(len(texts), arrow_type(kind)) for kind in self.kinds]
         change = [pa.nulls(len(texts), pa.string())] * (len(self._beside) - 1)
         return pa.RecordBatch.from_arrays([*nothing, *change, pa.array(texts, pa.string())], self._names)
 
@@ -128,17 +128,20 @@ def _is_feed(data: bytes, suffix: str, expected: Expected) -> bool:
     return CHANGE_TYPE not in expected.columns and CHANGE_TYPE.encode() in said
 
 
-def _arrow_type(kind: Type) -> pa.DataType:
-    return pa.list_(pa.string()) if kind is Type.LIST else ARROW[kind]
+def ddl(kind: Type | None) -> str:
+    """The type of Spark that a column is read as; what lists hold of several types is text."""
+    if kind is not None and kind.is_list:
+        return f"array<{ddl(item_of(kind))}>"
+    return _DDL.get(kind or Type.STRING, "string")
 
 
 def _arrow(column: Column, kind: Type) -> pa.Array:
-    if kind is Type.LIST:
+    if kind.is_list or kind is Type.ANY:
         values = column if isinstance(column, list) else column.to_pylist()
-        return pa.array([None if one is None else [str(item) for item in one] for one in values], _arrow_type(kind))
+        return pa.array([arrow_value(one, kind) for one in values], arrow_type(kind))
     if isinstance(column, list):
-        return pa.array(column, _arrow_type(kind))
-    return column.cast(_arrow_type(kind))
+        return pa.array(column, ARROW[kind])
+    return column.cast(ARROW[kind])
 
 
 def _first_file(place: Path) -> Path:

@@ -18,15 +18,15 @@ from pyspark import cloudpickle
 from headwater.core.errors import DataError, UnknownRelation
 from headwater.core.functions import USER_FUNCTIONS, Function
 from headwater.core.types import Type
+from headwater.core.widening import flows
 from headwater.files.header import HeaderError, Match, match
 from headwater.files.rows import CHANGE_TYPE, VERSIONS, Expected
 from headwater.pipeline import CompiledProgram
 from headwater.program.inputs import require_inputs
-from headwater.program.items import ListOf, Shape, infer_items
 from headwater.program.model import Program, Relation, Shown
 from headwater.program.nearest import nearest
-from headwater.program.types import infer
-from headwater.spark.types import arrow_type, hint_for, shape_of, type_of, without_zone
+from headwater.program.types import infer, told
+from headwater.spark.types import arrow_type, hint_for, type_of, without_zone
 
 ORDER = "_order"
 CORRUPT = "_corrupt_record"
@@ -39,7 +39,6 @@ class Input:
     relation: str
     names: tuple[str, ...]
     types: tuple[Type, ...]
-    shapes: tuple[Shape, ...]
     nullable: tuple[bool, ...]
     places: tuple[int, ...]
     time: int | None = None  # which of its columns is the time of a stream's rows
@@ -128,29 +127,22 @@ def settled(program: CompiledProgram, inputs: tuple[Input, ...], *, zoned: bool 
     model = program.maintained
     known = known_types(program, inputs)
     types = infer(model, known)
-    beside = {one.relation: known[one.relation][len(one.shapes) :] for one in inputs}
-    shapes = infer_items(model, types, {one.relation: (*one.shapes, *beside[one.relation]) for one in inputs})
     called = {one.relation: one.names for one in inputs}
     views = []
     for name in program.outputs:
         relation = model.relation(name)
         names = called.get(name) or tuple(column.name for column in relation.visible)
-        stored = zip(types.columns[name], shapes[name], strict=True)
-        kept = [(kind or Type.STRING, shape) for kind, shape in stored]  # None: it can have no rows
+        kept = [kind or Type.STRING for kind in types.columns[name]]  # None: it can have no rows
         if relation.shown is not None:
-            kept = [_kind_and_shape(one, kept) for one in relation.shown]
-        fields = [
-            pa.field(column, arrow_type(kind, shape, zoned=zoned))
-            for column, (kind, shape) in zip(names, kept, strict=False)
-        ]
+            kept = [_kind(one, kept) for one in relation.shown]
+        fields = [pa.field(column, arrow_type(kind, zoned=zoned)) for column, kind in zip(names, kept, strict=False)]
         views.append(View(name, pa.schema(fields)))
     return Contract(program, inputs, tuple(views), tuple(USER_FUNCTIONS.items()))
 
 
-def _kind_and_shape(one: Shown, kept: list[tuple[Type, Shape]]) -> tuple[Type, Shape]:
-    """Of a column as written: of a time that is not kept, which is null, those that it would have."""
-    kind = one.column.type or Type.STRING
-    return (kind, kind) if one.at is None else kept[one.at]
+def _kind(one: Shown, kept: list[Type]) -> Type:
+    """The type of a column as written: of a time that is not kept, which is null, the one that it would have."""
+    return one.column.type or Type.STRING if one.at is None else kept[one.at]
 
 
 def _input(model: Program, name: str, schema: Any, *, changes: bool) -> Input:
@@ -166,12 +158,10 @@ def _input(model: Program, name: str, schema: Any, *, changes: bool) -> Input:
         raise DataError(f"error[HW801]: the DataFrame given for `{name}`: {problem}") from None
     kept = [place for place, field in enumerate(given) if field not in extra]
     places = tuple(kept[place] for place in found.places)
-    shapes = tuple(_shape(relation, at, schema.fields[place]) for at, place in enumerate(places))
     return Input(
         name,
         declared if relation.declared or found.by_name else tuple(given[place] for place in places),
-        tuple(_type(relation, at, schema.fields[place], shapes[at]) for at, place in enumerate(places)),
-        shapes,
+        tuple(_type(relation, at, schema.fields[place]) for at, place in enumerate(places)),
         tuple(column.nullable for column in relation.visible),
         places,
         relation.time,
@@ -186,7 +176,7 @@ def _version(name: str, declared: tuple[str, ...], schema: Any) -> int | None:
     """Where a feed of changes has the number of the commit that brought them."""
     for place, field in enumerate(schema.fields):
         if field.name in VERSIONS and field.name not in declared:
-            if type_of(shape_of(field.dataType)) is Type.INT:
+            if type_of(field.dataType) is Type.INT:
                 return place
             raise DataError(
                 f"error[HW801]: column `{field.name}` of the DataFrame given for `{name}` tells the order of changes, "
@@ -215,24 +205,19 @@ def _matched(given: list[str], expected: Expected, *, changes: bool) -> Match:
     return match(given, expected, feed=changes and CHANGE_TYPE in given)
 
 
-def _shape(relation: Relation, at: int, field: Any) -> Shape:
-    shape = shape_of(field.dataType)
-    if shape is None:
+def _type(relation: Relation, at: int, field: Any) -> Type:
+    found = type_of(field.dataType)
+    if found is None:
         kind = field.dataType.simpleString()
         raise DataError(
             f"error[HW801]: column `{field.name}` of the DataFrame given for `{relation.name}` is of type {kind}, "
             f"which no column of a relation can hold; {hint_for(field.dataType)}"
         )
-    wanted = relation.columns[at].type
-    return wanted if isinstance(wanted, Type) and wanted is not Type.LIST else shape
-
-
-def _type(relation: Relation, at: int, field: Any, shape: Shape) -> Type:
-    found = type_of(shape_of(field.dataType))
     wanted = relation.columns[at].type if relation.declared else None
-    assert found is not None
-    if wanted is None or wanted is found or _flows(found, wanted):
-        return found if wanted is None else wanted
+    if wanted is None or not wanted.is_known:
+        wanted = told(wanted, found) or found
+    if wanted is found or _flows(found, wanted):
+        return wanted
     raise DataError(
         f"error[HW801]: column `{field.name}` of the DataFrame given for `{relation.name}` is of type "
         f"{field.dataType.simpleString()}, but `{relation.columns[at].name}` is declared {wanted.value}; cast it"
@@ -240,15 +225,9 @@ def _type(relation: Relation, at: int, field: Any, shape: Shape) -> Type:
 
 
 def _flows(found: Type, wanted: Type) -> bool:
-    text = {Type.STRING, Type.ADDRESS}
     times = {Type.STRING, Type.INT}  # an ISO text, or microseconds
     return (
-        (found is Type.INT and wanted in (Type.FLOAT, Type.DURATION))
-        or (found in text and wanted in text)
+        flows(found, wanted)
+        or (found is Type.INT and wanted is Type.DURATION)
         or (wanted is Type.TIMESTAMP and found in times)
     )
-
-
-def list_shape(kind: Type) -> Shape:
-    """What a column of this type holds where no schema tells more."""
-    return ListOf(None) if kind is Type.LIST else kind

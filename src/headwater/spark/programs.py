@@ -11,9 +11,8 @@ from typing import Any
 from headwater import pipeline
 from headwater.core.types import Type
 from headwater.files.rows import CHANGE_TYPE
-from headwater.program.items import ListOf
 from headwater.spark.contract import CORRUPT, ORDER
-from headwater.spark.types import shape_of, type_of
+from headwater.spark.types import type_of
 
 _BESIDE = frozenset({CHANGE_TYPE, ORDER, CORRUPT})
 
@@ -31,5 +30,4 @@ def program_of(given: pipeline.CompiledProgram | str, frames: Iterable[tuple[str
 
 def columns_of(schema: Any) -> dict[str, Type | None]:
     """The columns of a Spark schema with the types that they have here; None: none has."""
-    shapes = {field.name: shape_of(field.dataType) for field in schema.fields}
-    return {name: Type.LIST if isinstance(shape, ListOf) else type_of(shape) for name, shape in shapes.items()}
+    return {field.name: type_of(field.dataType) for field in schema.fields}

@@ -53,7 +53,9 @@ class Recipe:
         notes: Mapping[str, Any] | None = None,
     ) -> Recipe:
         """For a scheme that `choose(program, known, shards, columns=columns)` made."""
-        types = {name: tuple(kind and kind.value for kind in kinds) for name, kinds in (known or {}).items()}
+        types = {
+            name: tuple(None if kind is None else kind.value for kind in kinds) for name, kinds in (known or {}).items()
+        }
         names = {name: tuple(those) for name, those in (columns or {}).items()}
         # SQL as it was written: printed as rules it would no longer tell which of its tables count equal rows.
         text = _text(program.tree) if program.tree.text is None else program.tree.text

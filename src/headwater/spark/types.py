@@ -1,8 +1,8 @@
 """Types on both sides of the border: Spark's, Arrow's and ours.
 
 Integers of any width are `int`, floats and doubles `float`, both kinds of timestamp `timestamp`, day-time intervals
-`duration`, arrays `list`. Spark types that no column of ours can hold (decimals, dates, maps, structs, binary) are
-refused with the cast that helps.
+`duration`, arrays `list`s of what they hold. Spark types that no column of ours can hold (decimals, dates, maps,
+structs, binary) are refused with the cast that helps.
 
 On the way back `int` is a long, `float` a double, a list an array of what the program puts into it. A timestamp is
 without a zone only where all timestamps that came in were.
@@ -16,9 +16,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import types as st
 
-from headwater.core.types import Type
-from headwater.engine.columns import ARROW
-from headwater.program.items import ListOf, Shape
+from headwater.core.types import Type, list_of
+from headwater.core.widening import item_of
+from headwater.engine.columns import ARROW, spelt
 
 _SCALARS: tuple[tuple[type[Any], Type], ...] = (
     (st.BooleanType, Type.BOOL),
@@ -43,12 +43,11 @@ _HINTS: tuple[tuple[type[Any], str], ...] = (
 )
 
 
-def shape_of(kind: Any) -> Shape:
-    """What a column of this Spark type holds; None: nothing of ours."""
+def type_of(kind: Any) -> Type | None:
+    """The type of a column of this Spark type; None: none of ours."""
     if isinstance(kind, st.ArrayType):
-        inner = shape_of(kind.elementType)
-        fits = isinstance(inner, ListOf) or inner in _IN_LISTS
-        return ListOf(inner) if fits else None
+        inner = type_of(kind.elementType)
+        return list_of(inner) if inner is not None and (inner.is_list or inner in _IN_LISTS) else None
     return next((ours for theirs, ours in _SCALARS if isinstance(kind, theirs)), None)
 
 
@@ -58,33 +57,20 @@ def hint_for(kind: Any) -> str:
     return next((hint for theirs, hint in _HINTS if isinstance(kind, theirs)), "cast it to a type that does")
 
 
-def type_of(shape: Shape) -> Type | None:
-    """The type of a column that holds this."""
-    if isinstance(shape, ListOf):
-        return Type.LIST
-    return shape if isinstance(shape, Type) else None
-
-
 def without_zone(schemas: Iterable[Any]) -> bool:
     """Whether all timestamps of these schemas are such that know no time zone (and there are any)."""
     kinds = {type(field.dataType) for schema in schemas for field in schema.fields}
     return st.TimestampNTZType in kinds and st.TimestampType not in kinds
 
 
-def arrow_type(kind: Type, shape: Shape, *, zoned: bool) -> pa.DataType:
-    """How a column of ours is written: lists have the items that the program puts into them, or text."""
-    if kind is Type.LIST:
-        items = shape.items if isinstance(shape, ListOf) else None
-        return pa.list_(_item_type(items))
+def arrow_type(kind: Type, *, zoned: bool) -> pa.DataType:
+    """How a column of ours is written: what may be of any type is text, also inside a list."""
+    if kind.is_list:
+        items = item_of(kind)
+        return pa.list_(pa.string() if items is None else arrow_type(items, zoned=zoned))
     if kind is Type.TIMESTAMP:
         return pa.timestamp("us", tz="UTC" if zoned else None)
     return ARROW[kind]
-
-
-def _item_type(shape: Shape) -> pa.DataType:
-    if isinstance(shape, ListOf):
-        return pa.list_(_item_type(shape.items))
-    return ARROW[shape] if isinstance(shape, Type) and shape in _IN_LISTS else pa.string()
 
 
 def spark_type(kind: pa.DataType) -> Any:
@@ -125,5 +111,5 @@ def _converted(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_list(kind):
         return [_converted(item, kind.value_type) for item in value]
     if pa.types.is_string(kind):
-        return value if isinstance(value, str) else str(value)
+        return spelt(tuple(value) if isinstance(value, list) else value)
     return float(value) if pa.types.is_floating(kind) else value

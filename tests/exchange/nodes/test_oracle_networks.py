@@ -12,7 +12,7 @@ from tests.engine.holding import pairs
 from tests.exchange.nodes.networked import WAYS, Networked, NotTogether
 from tests.oracle.evaluate import Diverges
 from tests.oracle.harness import check_maintenance
-from tests.oracle.strategies import Case, null_case, random_case, seeds, template_case
+from tests.oracle.strategies import Case, list_case, null_case, random_case, seeds, template_case
 
 TEMPLATES = (
     "closure",
@@ -54,6 +54,13 @@ def test_oracle_networks_of_random_programs(seed: int, way: str) -> None:
 @given(seed=seeds)
 def test_oracle_networks_of_programs_with_nulls(seed: int, way: str) -> None:
     _agrees(null_case(seed), way, 1 + seed % 5, seed)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pairs(15)
+@given(seed=seeds)
+def test_oracle_networks_of_programs_about_lists(seed: int, way: str) -> None:
+    _agrees(list_case(seed), way, 1 + seed % 5, seed)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -239,4 +239,5 @@ def _builder(
 
 
 def _widens(source: Source, kind: Type, kinds: Mapping[str, Type]) -> bool:
-    return isinstance(source, Var) and kind is Type.FLOAT and kinds[source.name] is not Type.FLOAT
+    floats = kind is Type.FLOAT or kind.has_floats
+    return isinstance(source, Var) and floats and kinds[source.name] is not kind

@@ -57,6 +57,10 @@ def layout(program: CompiledProgram, known: Known) -> Layout:
             message = f"nodes cannot follow facts of the program that live by the clock, as in `{one.name}`"
             raise CheckProblem((Diagnostic("HW911", message, one.span, hint="insert them instead of stating them"),))
     for relation, kinds in infer(model, known).columns.items():
+        if any(kind is not None and kind.holds_any for kind in kinds):
+            message = f"nodes cannot keep values of type any, as in `{relation}`"
+            hint = "declare what its lists hold, such as list<int>, or list<int, string> for pairs"
+            raise CheckProblem((Diagnostic("HW911", message, model.relation(relation).span, hint=hint),))
         if not model.relation(relation).derived and None in kinds:
             message = f"the types of `{relation}` are not known, and nodes must agree on them before any row comes"
             hint = f"declare it: relation {relation}(column: type, ...)."

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias, assert_never
 import pyarrow as pa
 
 from headwater.core.functions import FUNCTIONS, Function, lookup
+from headwater.core.mixed import widened
 from headwater.core.types import Type
 from headwater.language.tree import Binary, Call, Comparison, Condition, Constant, ListTerm, Term, Variable, Wildcard
 from headwater.plan.model import literal
@@ -89,10 +90,12 @@ def _told(answer: Any, *, negated: bool) -> bool:
 
 
 def fitted(getter: Getter, kind: Type) -> Getter:
-    """The value under the type of the column or variable it goes to: an int in a float column is a float.
+    """The value under the type of the column or variable it goes to: an int where floats stand is a float.
 
     A function that takes floats and keeps the type of its argument (`abs`) gives an int back to an int variable.
     """
+    if kind.has_floats:
+        return lambda binding: widened(getter(binding), kind)
     if kind not in (Type.FLOAT, Type.INT):
         return getter
     given, wanted = (int, float) if kind is Type.FLOAT else (float, int)

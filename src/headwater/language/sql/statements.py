@@ -16,7 +16,7 @@ from sqlglot import Token, TokenType, exp
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
-from headwater.core.types import Type
+from headwater.core.types import Type, list_named
 from headwater.language.sql.text import Place, Refused, Text
 from headwater.language.sql.types import FIXES, type_named
 from headwater.language.tree import ColumnDeclaration, Declaration, Duration, Kind, Window
@@ -443,7 +443,9 @@ class _Reader:
         if len(tokens) < 2:
             self.text.refuse("HW109", f"column `{name.text}` has no type", name, hint=f"write {name.text} STRING")
         digits = [token.text for token in tokens[2:] if token.token_type is TokenType.NUMBER]
-        kind = type_named(tokens[1].text, digits)
+        kind, behind = type_named(tokens[1].text, digits), tokens[2:]
+        if kind is Type.LIST:
+            kind, behind = self._array(tokens[1:])
         if kind is None:
             fix = FIXES.get(tokens[1].text.lower())
             self.text.refuse(
@@ -453,9 +455,9 @@ class _Reader:
                 note="the types are INT, BIGINT, DOUBLE, STRING, BOOLEAN, TIMESTAMP, ARRAY and their kin",
                 hint=fix,
             )
-        words = [token.text.upper() for token in tokens[2:]]
-        self._refuse_options(tokens[2:])
-        is_key = any(map(_is_key, tokens[2:]))
+        words = [token.text.upper() for token in behind]
+        self._refuse_options(behind)
+        is_key = any(map(_is_key, behind))
         required = is_key or ("NOT", "NULL") in pairwise(words)
         return _declared(name.text, kind, nullable=not required, span=self.text.span(name, tokens[-1])), is_key
 
@@ -474,6 +476,18 @@ class _Reader:
                     token,
                     hint=f"leave out {word}: rows come with all their values",
                 )
+
+    def _array(self, tokens: list[Token]) -> tuple[Type | None, list[Token]]:
+        """The type of `ARRAY<INT>` and its like, and the tokens behind it."""
+        kind = type_named(tokens[0].text)
+        if kind is not Type.LIST or len(tokens) < 2 or tokens[1].text != "<":
+            return kind, tokens[1:]
+        items, rest = self._array(tokens[2:]) if len(tokens) > 2 else (None, tokens[:0])
+        if not rest or not rest[0].text.startswith(">"):
+            self.text.refuse("HW109", "the items of this array have no type", tokens[0], hint="write ARRAY<BIGINT>")
+        if items is None:
+            self.text.refuse("HW109", f"no array has items of type {tokens[2].text}", tokens[2])
+        return list_named([items]), rest[1:]
 
 
 def _with_plain_names(tokens: list[Token]) -> list[Token]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from headwater.core.types import Type
+from headwater.core.types import Type, list_of
+from headwater.core.widening import item_of
+from headwater.core.widening import widest as items_of_all
 
 _NAMES = {
     Type.INT: ("tinyint", "byte", "smallint", "short", "int", "integer", "bigint", "long", "int64", "int32"),
@@ -48,4 +50,6 @@ def widest(kinds: Iterable[Type | None]) -> Type | None:
     found = set(kinds)
     if found == {Type.INT, Type.FLOAT}:
         return Type.FLOAT
+    if all(kind is not None and kind.is_list for kind in found):
+        return list_of(items_of_all(item_of(kind) for kind in found)) if len(found) > 1 else found.pop()
     return found.pop() if len(found) == 1 else None

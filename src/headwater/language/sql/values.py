@@ -16,7 +16,9 @@ from sqlglot import exp
 from headwater.core.casts import to_time
 from headwater.core.functions import lookup
 from headwater.core.source import Span
-from headwater.core.types import Type
+from headwater.core.types import Type, list_of, list_with
+from headwater.core.widening import item_of
+from headwater.core.widening import widest as all_items
 from headwater.language.sql import times
 from headwater.language.sql.body import Body, meant
 from headwater.language.sql.by_name import as_named
@@ -139,7 +141,11 @@ class Values:
             case exp.Array():
                 items = [self.value(item) for item in node.expressions]
                 nullable = any(item.nullable for item in items)
-                return Value(ListTerm(tuple(item.term for item in items), span=span), Type.LIST, nullable)
+                return Value(
+                    ListTerm(tuple(item.term for item in items), span=span),
+                    list_with(item.type for item in items),
+                    nullable,
+                )
             case exp.Subquery() | exp.Select():
                 return self._scalar(node, self.body)
             case _ if is_condition(node):
@@ -288,7 +294,7 @@ class Values:
         joined = _texts(values)
         return Value(
             Call("concat", tuple(value.term for value in joined), span=span),
-            Type.LIST if any(value.type is Type.LIST for value in values) else Type.STRING,
+            _joined_type(values),
             any(value.nullable for value in values),
         )
 
@@ -371,12 +377,12 @@ class Values:
     def _bracket(self, node: exp.Bracket, span: Span | None) -> Value:
         """`list[0]` and `element_at(list, 1)`; null where there is no such item."""
         items = self.value(node.this)
-        if items.type is not Type.LIST or len(node.expressions) != 1:
+        if items.type is None or not items.type.is_list or len(node.expressions) != 1:
             self._refuse(node, f"`{self.text.written(node)}` is not translated", "brackets pick an item of an array")
         place = self.value(node.expressions[0])
         if node.args.get("offset") == 1:
-            return Value(Call("item", (items.term, place.term), span=span), None, True)
-        return Value(Call("item_from_0", (items.term, place.term), span=span), None, True)
+            return Value(Call("item", (items.term, place.term), span=span), item_of(items.type), True)
+        return Value(Call("item_from_0", (items.term, place.term), span=span), item_of(items.type), True)
 
     def _or_null(self, node: exp.Expr | None) -> Value:
         return NULL if node is None else self.value(node)
@@ -443,9 +449,17 @@ def as_text(value: Value) -> Value:
 
 def _texts(values: list[Value]) -> list[Value]:
     """What is joined, as texts; what may be a list stays as it is, unless a text takes part."""
-    kinds = {value.type for value in values}
-    lists = {Type.LIST} if Type.STRING in kinds else {Type.LIST, None}
-    return [value if value.type in lists else as_text(value) for value in values]
+    has_text = any(value.type is Type.STRING for value in values)
+    return [value if _is_list(value) or (value.type is None and not has_text) else as_text(value) for value in values]
+
+
+def _is_list(value: Value) -> bool:
+    return value.type is not None and value.type.is_list
+
+
+def _joined_type(values: list[Value]) -> Type:
+    lists = [value.type for value in values if _is_list(value)]
+    return list_of(all_items(item_of(kind) for kind in lists)) if lists else Type.STRING
 
 
 def _has_whole_days(node: exp.Expr) -> bool:
