@@ -290,3 +290,19 @@ def test_lists_nested_without_end_are_mixed_at_some_depth() -> None:
         kind = list_of(kind)
     assert kind.value in ("list<any>", "list<list<any>>", "list<list<list<any>>>", "list<list<list<list<any>>>>")
     assert list_named([Type.INT, Type.STRING]).value == "list<int, string>"
+
+
+def test_a_number_that_is_added_up_stands_beside_no_mixed_values() -> None:
+    rules = "relation l(l: list<any>). n(X, sum<V>) :- m(X, V). n(X, V) :- l([X, V])."
+    with pytest.raises(hw.ProgramError, match=r"HW406.*`sum` gives a number"):
+        hw.compile("relation m(x: int, v: int). " + rules)
+
+
+def test_the_best_of_mixed_values_beside_others() -> None:
+    text = """
+    relation l(l: list<any>). relation m(x: int, v: int).
+    n(X, min<V>, count<V>) :- m(X, V).
+    n(X, min<V>, count<V>) :- l([X, V]), has_type(X, "int").
+    """
+    database = opened(text, l=[([1, 2],), ([1, "a"],), ([2, "b"],)], m=[(1, 1), (3, 5)])
+    assert kinds(database.rows("n")) == {"(1, 1, 3)", "(2, 'b', 1)", "(3, 5, 1)"}

@@ -342,7 +342,8 @@ def _bindings_bag(
     if plain is not None:
         own = drafts.tables[plain.table].types
         fits = all(own[column] is stored[at] for column, at in zip(plain.group, group, strict=True))
-        if fits and not any(own[column].is_mixed for column in plain.values):
+        mixed = [own[column].is_mixed for column in plain.values] + [stored[at] is Type.ANY for at in positions]
+        if fits and not any(mixed):
             return plain
     sources += [value for value in values if value not in sources]
     for name in named_variables(rule.body):
@@ -353,7 +354,8 @@ def _bindings_bag(
     for at, value in zip(positions, values, strict=True):
         place = sources.index(value)
         arg = rule.head.args[at]
-        if place >= len(group) and isinstance(arg, Aggregate) and arg.function != "count" and columns[place].is_mixed:
+        taken = isinstance(arg, Aggregate) and arg.function != "count" and place >= len(group)
+        if taken and (columns[place].is_mixed or stored[at] is Type.ANY):
             columns[place] = stored[at]  # mixed values, and those of unknown type, are taken as the head has them
     _bag(drafts, relation, bag, sources, columns, types.nulls.variables[number], ())
     drafts.add(number, bag, tuple(sources), rule.body, types)

@@ -34,6 +34,7 @@ from headwater.program.model import Program
 from headwater.program.terms import goal_terms, subterms
 from headwater.program.typing import adds_up, aggregate_type, aggregates, term_type
 
+_COMPUTED = frozenset({"count", "sum", "avg", "msum", "mcount"})
 Variables = Mapping[str, Type | None]
 Columns = Mapping[str, tuple[Type | None, ...]]
 
@@ -262,6 +263,11 @@ def head_problems(
                 continue
             if isinstance(arg, Constant) and name in declared:
                 yield from _literal(arg, column, name, place)
+                continue
+            if isinstance(arg, Aggregate) and arg.function in _COMPUTED and column is Type.ANY:
+                hint = f"declare what the list holds, or take the values of all rules of `{name}` as numbers: to_int(X)"
+                message = f"`{arg.function}` gives a number, but column {place + 1} of `{name}` may hold anything"
+                yield Diagnostic("HW406", message, arg.span, hint=hint)
                 continue
             given = _given(arg, types, column, registry)
             if given is None or flows(given, column):
