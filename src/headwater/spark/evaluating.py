@@ -35,7 +35,7 @@ from headwater.spark.jobs import described, title
 from headwater.spark.means import Means, choose_means
 from headwater.spark.programs import program_of
 from headwater.spark.routes import gathered, routed
-from headwater.spark.session import session_of
+from headwater.spark.session import is_connect, session_of
 from headwater.spark.wide import Wide
 from headwater.spark.worker import Run, alone, prepare
 
@@ -134,9 +134,14 @@ def _telling(give: Give, wide: Wide) -> tuple[Give, Any]:
 
 def _settled(told: Any) -> Any:
     """The rows that all shards gave, computed and held; or the error that one of them told."""
-    seen = Observation()
-    found = kept(told.observe(seen, sf.collect_set(_WRONG).alias("wrong")))
-    wrong = raised(json.loads(one) for one in seen.get["wrong"])
+    if is_connect(told.sparkSession):  # which tells nothing of what is observed while a copy is made
+        found = kept(told)
+        said = [row[_WRONG] for row in found.where(sf.col(_WRONG).isNotNull()).select(_WRONG).collect()]
+    else:
+        seen = Observation()
+        found = kept(told.observe(seen, sf.collect_set(_WRONG).alias("wrong")))
+        said = seen.get["wrong"]
+    wrong = raised(map(json.loads, said))
     if wrong is not None:
         raise wrong
     return found
