@@ -25,7 +25,7 @@ from tests.oracle.templates import TEMPLATES
 from tests.thresholds import no_room
 
 
-@pairs(800)
+@pairs(700)
 @given(random_cases)
 def test_oracle_rows_and_changes_of_random_programs(case: Case) -> None:
     hold(check_maintenance, case)
@@ -70,13 +70,13 @@ def test_oracle_questions_with_no_room_to_spare(case: Case, seed: int) -> None:
         hold(partial(check_what_if, seed=seed), case)
 
 
-@pairs(150)
+@pairs(110)
 @given(random_cases)
 def test_oracle_without_any_rewrite(case: Case) -> None:
     hold(check_maintenance, case, Unrewritten)
 
 
-@pairs(150)
+@pairs(110)
 @given(cases)
 def test_oracle_saved_and_opened_after_every_transaction(case: Case) -> None:
     hold(check_maintenance, case, Reopened)
