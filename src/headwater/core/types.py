@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 _DEEPEST = 4  # a recursion may nest lists without end: what is inside deeper ones counts as `any`
+_MOST_BRACKETS = 100
 _WIDEST = 8  # longer lists of different items are lists of `any`
 
 
@@ -134,6 +135,8 @@ def _depth(kind: Type | None) -> int:
 
 
 def _parsed(text: str) -> Type:
+    if not isinstance(text, str) or text.count("<") > _MOST_BRACKETS:  # as a damaged file may have it
+        raise ValueError(f"no type is called {text!r:.60}")
     kind, rest = _parse(text.replace(" ", ""))
     if rest or kind is None:
         raise ValueError(f"no type is called {text!r}")
