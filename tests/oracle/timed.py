@@ -88,7 +88,7 @@ def steady(program: Program, relation: str) -> bool:
     Except one in which a better value below always makes a better one above: it is copied, or added to.
     """
     rules = [rule for rule in program.rules if rule.relation == relation]
-    if any(sum(isinstance(arg, Agg) for arg in rule.args) > 1 for rule in rules):
+    if any(sum(isinstance(arg, Agg) and arg.function != "with" for arg in rule.args) > 1 for rule in rules):
         return False
     if any(isinstance(arg, Agg) and arg.function in TOTALS for rule in rules for arg in rule.args):
         return False
@@ -97,6 +97,8 @@ def steady(program: Program, relation: str) -> bool:
     own = [rule for rule in program.rules if rule.relation in cycle]
     if not any(isinstance(arg, Agg) for rule in own for arg in rule.args):
         return True
+    if any(isinstance(arg, Agg) and arg.function == "with" for rule in own for arg in rule.args):
+        return False
     return cycle == {relation} and all(_adds_up(rule) for rule in own)
 
 
@@ -321,7 +323,8 @@ def _slide(slide: int | None) -> str:
 def _declaration(base: Base, life: Life) -> str:
     types = ("int", *base.types) if life.kind == "stream" else base.types
     shift = 1 if life.kind == "stream" else 0
-    text = ", ".join(f"c{at}: {kind}" for at, kind in enumerate(types))
+    nullable = {at + shift for at in base.nullable}
+    text = ", ".join(f"c{at}: {kind}{'?' if at in nullable else ''}" for at, kind in enumerate(types))
     key = "" if base.key is None else " key(" + ", ".join(f"c{at + shift}" for at in base.key) + ")"
     ttl = "" if life.ttl is None else f" ttl {life.ttl}"
     late = "" if life.lateness is None else f" lateness {life.lateness}"
