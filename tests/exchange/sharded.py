@@ -9,6 +9,7 @@ import pyarrow as pa
 import headwater as hw
 from headwater.core.types import Type
 from headwater.engine.columns import arrow_type
+from headwater.engine.soundness import refuse_unsound
 from headwater.exchange.cluster import Cluster
 from headwater.exchange.scheme import KINDS, Known, choose
 from headwater.plan.model import Table
@@ -42,6 +43,8 @@ class Sharded:
 
     def apply(self, insert: Rows, delete: Rows) -> Changes:
         outcomes = self.cluster.apply(self.arrow(insert), self.arrow(delete))
+        for member in self.cluster.members:
+            refuse_unsound(member.shard)  # a snapshot of it could be opened
         return {
             view: tuple(
                 [row for outcome in outcomes for row in to_rows(outcome.changes[view][side])] for side in (0, 1)

@@ -10,6 +10,7 @@ from hypothesis import given
 
 import headwater as hw
 from headwater.core.types import Type
+from headwater.engine.soundness import refuse_unsound
 from headwater.exchange.cluster import Cluster
 from headwater.exchange.scheme import choose
 from tests.engine.holding import pairs
@@ -92,6 +93,8 @@ def _agrees(case: TimedCase, shards: int, kind: str) -> None:
         assert changes == net, f"changes of step {number}: {changes} instead of {net}"
         assert engine.now == clock.now
         assert engine.late == clock.late
+        for member in engine.cluster.members:
+            refuse_unsound(member.shard)  # a snapshot of it could be opened
         before = after
 
 
@@ -101,6 +104,21 @@ def _agrees(case: TimedCase, shards: int, kind: str) -> None:
 @given(seed=seeds)
 def test_oracle_time_on_shards(seed: int, shards: int, kind: str) -> None:
     hold(partial(_agrees, shards=shards, kind=kind), timed_case(seed))
+
+
+def test_oracle_an_inbox_holds_every_version_that_its_sender_relies_on() -> None:
+    """A row that was sent again with a later lease leaves the earlier version in place until that has ended."""
+    program = hw.compile("""
+        stream near(ts: int, x: int, y: int) key(x, y) ttl 10.
+        low(T, X, mmin<X>) :- near(T, X, _).
+        low(T, Y, mmin<L>) :- low(T1, X, L), near(T2, X, Y), larger(T, T1, T2).
+        query low(_, X, L).
+    """)
+    cluster = Cluster(choose(program, {}, 2, kinds=("exchange",)), 2)
+    for rows in ([(at, at, at + 1) for at in range(5)], [(6, 2, 3), (6, 9, 8)], [(8, 5, 0)], [(12, 3, 2)]):
+        cluster.apply({"near": to_table(cluster.scheme.table("near"), rows)}, {})
+        for member in cluster.members:
+            refuse_unsound(member.shard)
 
 
 @pytest.mark.parametrize("kind", ["decomposed", "exchange", "single"])

@@ -123,7 +123,8 @@ def _check_rows(shard: Shard) -> None:
         table = store.table
         own: dict[int, tuple[str, ...]] = {BASE: ()} if table.base or table.name in inboxes else {}
         own |= {-2 - at: () for at, one in enumerate(shard.plan.aggregations) if one.table == table.name}
-        own |= {rule.id: rule.atoms for rule in shard.plan.rules if rule.table == table.name}
+        made = {table.name, table.stands_for} if table.base else {table.name}  # facts may wait for a window to move
+        own |= {rule.id: rule.atoms for rule in shard.plan.rules if rule.table in made}
         least = min(own, default=0)
         slots = np.full(max(own, default=-1) - least + 1, -1, dtype=np.int64)
         lengths = np.array([len(atoms) for atoms in own.values()], dtype=np.int64)
@@ -184,7 +185,8 @@ def _distinct(store: Store, shard: Shard) -> Iterator[tuple[tuple[int, ...], boo
     elif table.base and not table.bag:
         yield table.identity, True
     else:
-        yield (table.identity if table.keeps is Keeps.LATEST else everything), True
+        # An inbox picks nothing: it holds every version that its sender may still rely on.
+        yield (table.identity if table.keeps is Keeps.LATEST and table.picks else everything), True
     if store.name in shard.keys:
         yield shard.keys[store.name], True
     yield from ((one.group, True) for one in shard.plan.aggregations if one.table == store.name)
