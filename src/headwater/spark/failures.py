@@ -44,9 +44,15 @@ def found_in(problem: BaseException) -> HeadwaterError | None:
     missing = _NO_MODULE.search(str(problem))
     if missing is None:
         return None
+    return cannot_import(missing[1])
+
+
+def cannot_import(module: str, python: str = "") -> HeadwaterError:
+    """What to say of a module that a worker, run by this Python, does not have."""
+    which = f"the Python of the executors{f', {python}' if python else ''}"
     return HeadwaterError(
-        f"error[HW907]: a Python worker of Spark cannot import `{missing[1]}`\n"
-        "  note: tasks run in the Python of the executors (`PYSPARK_PYTHON`, `spark.pyspark.python`), not in this one\n"
+        f"error[HW907]: a Python worker of Spark cannot import `{module}`\n"
+        f"  note: tasks run in {which} (`PYSPARK_PYTHON`, `spark.pyspark.python`), not in this one\n"
         "  hint: install headwater with its dependencies there, at the versions of the driver, or ship an environment "
         "with `spark.archives`"
     )

@@ -24,6 +24,7 @@ from headwater.spark.contract import agree, refuse_others
 from headwater.spark.current import CURRENT
 from headwater.spark.filesystem import refuse_hadoop
 from headwater.spark.means import choose_means
+from headwater.spark.preflight import preflight
 from headwater.spark.programs import program_of
 from headwater.spark.query_failures import noting
 from headwater.spark.recipe import Recipe
@@ -104,6 +105,7 @@ def maintain(
     static = [frame for frame in sent if not frame.isStreaming]
     if output is not None:
         _refuse_unknown(spark, format)
+    preflight(spark)
     bound = Guard.of(guard)
     plan = Plan(contract, means, recipe, str(checkpoint), bound, by_wall)
     sink = Sink(output, format, dict(options or {}), current)
