@@ -102,11 +102,14 @@ EXPRESSIONS = (
 )
 
 BY_FILE: dict[str, tuple[str, ...]] = {
+    "engine/arrow_stream.py": ("tests/database/test_forged.py", "tests/spark/test_forged.py", *STATE),
     "engine/answers.py": ("tests/database/test_edges.py", "tests/sql/test_recursion.py", *ENGINE),
+    "engine/budget.py": ("tests/database/test_memory.py", "tests/database/test_guard.py", *ENGINE[:5]),
     "engine/checksum.py": ("tests/engine/test_snapshot.py", "tests/spark/test_checkpoint.py"),
     "engine/clock.py": (*TIMED, *ENGINE[:5]),
     "engine/columns.py": (*INTAKE, *ENGINE[:5]),
     "engine/compaction.py": ("tests/engine/test_compaction.py", "tests/database/test_keeping.py", *ENGINE),
+    "engine/compiling.py": ("tests/engine/test_compiling.py",),
     "engine/copies.py": (*ENGINE, *SHARDS),
     "engine/expiry.py": (*TIMED, *ENGINE[:5]),
     "engine/expressions.py": EXPRESSIONS,
@@ -124,6 +127,8 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "engine/reloading.py": ("tests/database/test_types_learnt.py", "tests/database/test_keeping.py", *ENGINE),
     "engine/sieve.py": (*TIMED, *ENGINE),
     "engine/snapshot.py": ("tests/engine/test_snapshot.py", "tests/database/test_keeping.py", *ENGINE[3:5], *STATE),
+    "engine/sound_kernels.py": ("tests/database/test_forged.py", "tests/engine/test_snapshot.py"),
+    "engine/soundness.py": ("tests/database/test_forged.py", "tests/engine/test_snapshot.py", *ENGINE[3:5]),
     "engine/symbol_columns.py": (*INTAKE, "tests/engine/test_symbols.py", *ENGINE[:5]),
     "engine/term_values.py": EXPRESSIONS,
     "engine/values.py": (*INTAKE, "tests/engine/test_symbols.py", *EXPRESSIONS),
@@ -131,6 +136,7 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "exchange/gang.py": GANG,
     "exchange/rendezvous.py": GANG,
     "exchange/wire.py": GANG,
+    "plan/boxing.py": ("tests/database/test_list_items.py", *PLANS),
     "plan/explain.py": ("tests/cli/test_plan.py", "tests/exchange/test_specs.py"),
 }
 
