@@ -97,6 +97,7 @@ EXPRESSIONS = (
     "tests/core/test_functions.py",
     "tests/engine/test_agree_logic.py",
     "tests/database/test_nulls.py",
+    "tests/database/test_list_items.py",
     "tests/database/test_user_functions.py",
     *ENGINE,
 )
@@ -126,6 +127,7 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "engine/ordering.py": ("tests/database/test_edges.py", "tests/sql/test_recursion.py", *EXPRESSIONS),
     "engine/reloading.py": ("tests/database/test_types_learnt.py", "tests/database/test_keeping.py", *ENGINE),
     "engine/sieve.py": (*TIMED, *ENGINE),
+    "engine/shard.py": ("tests/database/test_edges.py", "tests/database/test_transactions.py", *ENGINE),
     "engine/snapshot.py": ("tests/engine/test_snapshot.py", "tests/database/test_keeping.py", *ENGINE[3:5], *STATE),
     "engine/sound_kernels.py": ("tests/database/test_forged.py", "tests/engine/test_snapshot.py"),
     "engine/soundness.py": ("tests/database/test_forged.py", "tests/engine/test_snapshot.py", *ENGINE[3:5]),

@@ -61,7 +61,7 @@ class Route:
 
     def __init__(
         self, strand: Strand, rule: FlatRule, types: tuple[Type, ...], tables: Tables, name: Callable[[str], str],
-        owns: Callable[[Any], bool], absences: Absences | None = None,
+        absences: Absences | None = None,
     ) -> None:  # fmt: skip
         self.rule = rule
         self.table = None if strand.start is None else name(strand.start.table)
@@ -84,8 +84,8 @@ class Route:
                     slots[variable] = len(slots)
                 case Test(goal=goal):
                     self._steps.append(_test(holds(goal, slots)))
-                case Owned(source=source, mine=mine):
-                    self._steps.append(_owned(_source(source, slots), owns, mine=mine))
+                case Owned():
+                    raise AssertionError("what nodes derive is shipped, whoever owns it")
                 case other:
                     assert_never(other)
         self._places = [order.index(atom) for atom in range(len(rule.atoms))]
@@ -218,10 +218,6 @@ def _let(compute: Getter) -> Step:
         return out
 
     return run
-
-
-def _owned(value: Getter, owns: Callable[[Any], bool], *, mine: bool) -> Step:
-    return lambda bindings, _: [one for one in bindings if owns(value(one[0])) is mine]
 
 
 def _test(check: Callable[[Row], bool]) -> Step:

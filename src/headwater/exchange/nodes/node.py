@@ -75,9 +75,7 @@ class Node(ABC):
         named = partial(self.layout.stages.read_as, stage=stage)
 
         def route(strand: Strand) -> Route:
-            return Route(
-                strand, rule, self.layout.tables[rule.table].types, self.tables, named, self._owns, self.absent
-            )
+            return Route(strand, rule, self.layout.tables[rule.table].types, self.tables, named, self.absent)
 
         routes = self._routes[stage]
         for found, strands in ((routes.arrive, rule.arrive), (routes.forbid, rule.forbid), (routes.allow, rule.allow)):
@@ -181,15 +179,12 @@ class Node(ABC):
             [row for row, was in before.items() if was and not now[row]],
         )
 
-    def _owns(self, value: Any) -> bool:
-        return self.places.owner(value) == self.number
-
     def belongs(self, table: str, row: Row) -> bool:
         """Whether a row that was pulled may stand in this table here; what an outbox holds is sent to where it may."""
         shipment = self._shipment_of.get(table)
         if shipment is None or shipment.column is None or shipment.everywhere:
             return True
-        return self._owns(row[shipment.column])
+        return self.places.owner(row[shipment.column]) == self.number
 
     def receivers(self, shipment: Shipment, row: Row) -> Iterable[int]:
         if shipment.everywhere:
