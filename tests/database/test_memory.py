@@ -82,14 +82,14 @@ def test_a_database_near_its_bound_can_still_be_made_smaller() -> None:
 
 def test_tables_grow_in_smaller_steps_where_little_is_left() -> None:
     """Growth by four would ask for more than there is long before the rows do."""
-    rows = [(at, 0) for at in range(60_000)]
-    free = hw.Database(hw.compile("relation e(x: int, y: int). v(X, Y) :- e(X, Y)."))
-    free.apply(insert={"e": rows})
-    tight = hw.Database(
-        hw.compile("relation e(x: int, y: int). v(X, Y) :- e(X, Y)."), guard=hw.Guard(memory=4 * free._shard.nbytes)
-    )
-    for at in range(0, len(rows), 6_000):
-        tight.apply(insert={"e": rows[at : at + 6_000]})
+    program = hw.compile("relation e(x: int, y: int). v(X, Y) :- e(X, Y).")
+    free = hw.Database(program)
+    pieces = [[(at, 0) for at in range(start, start + 6_000)] for start in range(0, 60_000, 6_000)]
+    for piece in pieces:
+        free.apply(insert={"e": piece})
+    tight = hw.Database(program, guard=hw.Guard(memory=3 * free.nbytes // 2))
+    for piece in pieces:
+        tight.apply(insert={"e": piece})
     assert tight.count("v") == 60_000
 
 
