@@ -14,6 +14,7 @@ EQUIVALENT: Mapping[str, str] = {
     "engine/budget.py Budget.look: comparison: `self.held > self.limit` -> `self.held >= self.limit`": _ESTIMATE,
     "engine/store.py Store.granted: off by one: `0` -> `1` #1": _ESTIMATE,
     "engine/fused_best.py FusedBest.run: comparison: `head.standing is None` -> `head.standing is not None`": _WAY,
+    "engine/fused_frontier.py FusedFrontier.__init__: comparison: `side == LEFT` -> `side != LEFT`": _WAY,
     "engine/fused_set.py _room: off by one: `8` -> `9`": _WAY,
     "engine/index.py Index.cover: plus/minus: `size - held` -> `(size + held)`": _WAY,
     "engine/frontiers.py Frontiers.__init__: off by one: `0` -> `1`": "set when the lists are made, before it is read",

@@ -265,3 +265,11 @@ def test_a_value_that_is_computed_and_negated_before_another_negation() -> None:
     network.apply(insert={"a": [(x, y) for x in range(4) for y in range(4)], "b": [(1, 2), (2, 5)], "c": [(0,)]})
     expected = {(x, y) for x in range(4) for y in range(1, 4)} - {(1, 1), (2, 3)}
     assert network.rows("p") == expected
+
+
+def test_large_ints_keep_their_digits() -> None:
+    program = hw.compile("relation p(x: int). q(X, A, F, R) :- p(X), A = abs(X), F = floor(X), R = round(X).")
+    made = Network(program, 2)
+    large = [-(2**53) - 1, 2**60 + 1, 3]
+    made.apply(insert={"p": [(one,) for one in large]})
+    assert made.rows("q") == {(one, abs(one), one, one) for one in large}

@@ -139,7 +139,8 @@ def _list(items: list[Getter], tail: Getter | None) -> Getter:
 
 
 def _call(function: Function, args: list[Getter]) -> Getter:
-    floats = [function.parameter(at) is Type.FLOAT for at in range(len(args))]
+    exact = function.result in (None, Type.INT)  # an int stays one, as a float would lose digits
+    floats = [function.parameter(at) is Type.FLOAT and not exact for at in range(len(args))]
     wanted = [fitted(arg, Type.FLOAT) if float_ else arg for arg, float_ in zip(args, floats, strict=True)]
     body = _over_arrays(function) if function.scalar is None else function.scalar
     sees_nulls = function.sees_nulls
