@@ -12,8 +12,8 @@ from headwater.spark.contract import Input
 
 PROGRAM = hw.compile("relation link(x: int, y: int). reach(X, Y) :- link(X, Y).")
 KINDS = (Type.INT, Type.INT)
-PLAIN = Input("link", ("x", "y"), KINDS, KINDS, (False, False), (0, 1))
-CHANGES = Input("link", ("x", "y"), KINDS, KINDS, (False, False), (0, 1), change=2)
+PLAIN = Input("link", ("x", "y"), KINDS, (False, False), (0, 1))
+CHANGES = Input("link", ("x", "y"), KINDS, (False, False), (0, 1), change=2)
 
 
 def sent(*parts: tuple[Input, pa.Table]) -> Arrived:
@@ -65,17 +65,17 @@ def test_static_rows_come_before_those_of_streams_whichever_task_has_them() -> N
 def test_rows_without_columns_are_counted() -> None:
     scheme = choose(hw.compile("relation open(). shop() :- open()."), None, 1)
     rows = pa.table({"row": [True]})
-    arrived = arrive(list(bundle(rows.to_batches(), Input("open", (), (), (), (), ()), scheme, 1, 0)), scheme)
+    arrived = arrive(list(bundle(rows.to_batches(), Input("open", (), (), (), ()), scheme, 1, 0)), scheme)
     assert (arrived.inserts["open"].num_columns, arrived.inserts["open"].num_rows) == (0, 1)
     feed = pa.table({"c": ["insert", "delete"]})
-    given = Input("open", (), (), (), (), (), change=0)
+    given = Input("open", (), (), (), (), change=0)
     arrived = arrive(list(bundle(feed.to_batches(), given, scheme, 1, 0)), scheme)
     assert (arrived.deletes["open"].num_columns, arrived.deletes["open"].num_rows) == (0, 1)
     assert not arrived.inserts
 
 
-COMMITS = Input("link", ("x", "y"), KINDS, KINDS, (False, False), (0, 1), change=2, version=3)
-ORDERED = Input("link", ("x", "y"), KINDS, KINDS, (False, False), (0, 1), change=2, order=3)
+COMMITS = Input("link", ("x", "y"), KINDS, (False, False), (0, 1), change=2, version=3)
+ORDERED = Input("link", ("x", "y"), KINDS, (False, False), (0, 1), change=2, order=3)
 
 
 def commits(*rows: tuple[int, int, str, int]) -> pa.Table:
@@ -112,13 +112,13 @@ def test_columns_may_have_any_names() -> None:
     """Also those that we give to what stands beside them."""
     scheme = choose(hw.compile("relation flag(_insert: bool, _order: int). up(X, Y) :- flag(X, Y)."), None, 1)
     kinds = (Type.BOOL, Type.INT)
-    given = Input("flag", ("_insert", "_order"), kinds, kinds, (False, False), (0, 1))
+    given = Input("flag", ("_insert", "_order"), kinds, (False, False), (0, 1))
     rows = pa.table({"_insert": [True, False], "_order": [2, 1]})
     arrived = arrive(list(bundle(rows.to_batches(), given, scheme, 1, 0)), scheme)
     assert arrived.inserts["flag"].to_pylist() == rows.to_pylist()
     assert not arrived.deletes
     feed = pa.table([[True, False], [2, 1], ["delete", "insert"]], names=["_insert", "_order", "c"])
-    changes = Input("flag", given.names, kinds, kinds, (False, False), (0, 1), change=2)
+    changes = Input("flag", given.names, kinds, (False, False), (0, 1), change=2)
     arrived = arrive(list(bundle(feed.to_batches(), changes, scheme, 1, 0)), scheme)
     assert arrived.inserts["flag"].to_pylist() == [{"_insert": False, "_order": 1}]
     assert arrived.deletes["flag"].to_pylist() == [{"_insert": True, "_order": 2}]
@@ -126,9 +126,7 @@ def test_columns_may_have_any_names() -> None:
 
 def test_text_that_is_no_utf8_is_set_aside() -> None:
     scheme = choose(hw.compile("relation tag(s: string, l: list). named(S, L) :- tag(S, L)."), None, 1)
-    given = Input(
-        "tag", ("s", "l"), (Type.STRING, Type.LIST), (Type.STRING, Type.LIST), (False, False), (0, 1), change=2
-    )
+    given = Input("tag", ("s", "l"), (Type.STRING, Type.LIST), (False, False), (0, 1), change=2)
     garbled = pa.array([b"a", b"\xff!", b"c", b"d"]).view(pa.string())
     lists = pa.ListArray.from_arrays([0, 1, 2, 3, 4], pa.array([b"a", b"b", b"\xfe", b"d"]).view(pa.string()))
     directions = pa.array([b"insert", b"insert", b"insert", b"\xfd"]).view(pa.string())

@@ -144,3 +144,12 @@ def test_times_of_a_table_that_nobody_declared(expression: str, expected: Any) -
     db = hw.Database(hw.compile(f"SELECT {expression} AS r FROM u"))
     db.apply(insert={"u": [(dt.datetime(2024, 1, 31, 12),)]})
     assert db.rows("result") == {(expected,)}
+
+
+@pytest.mark.parametrize(
+    "value", ["coalesce(NULL, NULL)", "CASE WHEN 1 < 2 THEN NULL ELSE NULL END", "greatest(NULL, NULL)"]
+)
+def test_nothing_but_nulls_is_a_null(value: str) -> None:
+    database = hw.Database(hw.compile(f"SELECT {value} AS a UNION SELECT NULL"))
+    (view,) = database.program.outputs
+    assert database.rows(view) == {(None,)}

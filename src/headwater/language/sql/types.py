@@ -50,6 +50,6 @@ def widest(kinds: Iterable[Type | None]) -> Type | None:
     found = set(kinds)
     if found == {Type.INT, Type.FLOAT}:
         return Type.FLOAT
-    if all(kind is not None and kind.is_list for kind in found):
-        return list_of(items_of_all(item_of(kind) for kind in found)) if len(found) > 1 else found.pop()
+    if len(found) > 1 and all(kind is not None and kind.is_list for kind in found):
+        return list_of(items_of_all(item_of(kind) for kind in found))
     return found.pop() if len(found) == 1 else None
