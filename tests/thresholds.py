@@ -117,7 +117,7 @@ KEPT: Mapping[str, str] = {
     "spark.checkpoint._KEPT": "manifests that are kept, counted from the last: at every size the same",
     "spark.current._SHARE": _TOLD,
     "spark.current._SMALL": _TOLD,
-    "spark.failures.TRIES": "tries, not a size",
+    "spark.tries.TRIES": "tries, not a size",
     "spark.hadoop._BUFFER": "handed to Hadoop's own copying",
     "spark.jobs._MOST_VIEWS": _SHOWN,
     "spark.lines._NONCE": _FORMAT,

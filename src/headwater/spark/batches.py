@@ -21,15 +21,15 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import types as st
 
-from headwater.core.errors import ExchangeError, HeadwaterError, StateError
+from headwater.core.errors import HeadwaterError, StateError
 from headwater.engine.guard import Guard
 from headwater.spark import clocks, neighbours, rounds, shelf
 from headwater.spark.bundles import DDL, arrive, shard_of
 from headwater.spark.checkpoint import Assignment, Checkpoint
 from headwater.spark.contract import Contract
-from headwater.spark.failures import TRIES, failure, raised, stopped
+from headwater.spark.failures import failure, raised, stopped
 from headwater.spark.feed import late_rows, rows_with_keys, write_changes, write_rejected
-from headwater.spark.gangs import ganged, is_broken_barrier
+from headwater.spark.gangs import ganged
 from headwater.spark.jobs import described, title
 from headwater.spark.lines import message_of, read_message
 from headwater.spark.manifest import Manifest, Report
@@ -38,6 +38,7 @@ from headwater.spark.recipe import Recipe
 from headwater.spark.routes import gathered
 from headwater.spark.sinks import Sink
 from headwater.spark.state_view import Reading, reading_kind, remember
+from headwater.spark.tries import tried
 from headwater.spark.worker import Run, alone, prepare
 
 LOG = logging.getLogger("headwater")
@@ -133,7 +134,7 @@ class Batches:
         now = clocks.wall() if plan.by_wall else None
         if checkpoint.committed is None and self._static:
             frame = gathered(spark, [*(_frame(spark, one) for one in self._static), frame], plan.means.shards)
-        reports, about = _tried(frame, plan, assignment, now)
+        reports, about = tried(lambda: _reported(frame, plan, assignment, now))
         metrics = _metrics(plan, checkpoint.manifest, reports, about, time.perf_counter() - begun)
         rejected: dict[str, int] = {}
         for said in about:
@@ -173,23 +174,17 @@ def _frame(spark: Any, static: Any) -> Any:
     return spark.createDataFrame(static, DDL) if isinstance(static, pa.Table) else static
 
 
-def _tried(sent: Any, plan: Plan, assignment: Assignment, now: int | None) -> tuple[list[Report], list[dict[str, Any]]]:
-    """What the shards report of a batch, once they have done it; where some were lost on the way, all try again."""
+def _reported(
+    sent: Any, plan: Plan, assignment: Assignment, now: int | None
+) -> tuple[list[Report], list[dict[str, Any]]]:
+    """What the shards report of a batch, once they have done it."""
     text = f"{title(plan.contract.program)}; batch {assignment.batch} ({plan.means.scheme.kind})"
-    for tries in range(1, TRIES + 1):
-        with described(sent.sparkSession, text):
-            try:
-                told = _ran(sent, plan, assignment, now, text).collect()
-            except Exception as problem:
-                if tries == TRIES or not (is_broken_barrier(problem) or rounds.is_lost_round(problem)):
-                    raise
-                continue
-        about = [json.loads(row["about"]) for row in told]
-        wrong = raised(about)
-        if wrong is None:
-            break
-        if tries == TRIES or not isinstance(wrong, ExchangeError):
-            raise wrong
+    with described(sent.sparkSession, text):
+        told = _ran(sent, plan, assignment, now, text).collect()
+    about = [json.loads(row["about"]) for row in told]
+    wrong = raised(about)
+    if wrong is not None:
+        raise wrong
     return [Report.from_text(row["report"]) for row in told], about
 
 

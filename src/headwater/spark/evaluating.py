@@ -29,13 +29,14 @@ from headwater.spark import clocks, rounds, worker
 from headwater.spark.bundles import Arrived, arrive, shard_of
 from headwater.spark.contract import Contract, agree, refuse_others
 from headwater.spark.copies import kept
-from headwater.spark.failures import TRIES, failure, found_in, raised
+from headwater.spark.failures import failure, found_in, raised
 from headwater.spark.gangs import Give, ganged
 from headwater.spark.jobs import described, title
 from headwater.spark.means import Means, choose_means
 from headwater.spark.programs import program_of
 from headwater.spark.routes import gathered, routed
 from headwater.spark.session import is_connect, session_of
+from headwater.spark.tries import tried
 from headwater.spark.wide import Wide
 from headwater.spark.worker import Run, alone, prepare
 
@@ -93,9 +94,9 @@ def _computed(spark: Any, frames: list[Any], contract: Contract, means: Means, g
     give = _giving(contract)
     sent = gathered(spark, frames, means.shards)
     if means.exchange == "shuffle":
-        return _shuffled(sent, begin, means.shards, give, wide.schema, title(contract.program))
+        return tried(lambda: _shuffled(sent, begin, means.shards, give, wide.schema, title(contract.program)))
     if means.exchange == "gang":
-        return _ganged(sent, begin, means.shards, give, wide)
+        return tried(lambda: _ganged(sent, begin, means.shards, give, wide))
 
     give_or_tell, wider = _telling(give, wide)
 
@@ -148,15 +149,7 @@ def _settled(told: Any) -> Any:
 
 
 def _shuffled(sent: Any, begin: rounds.Begin, shards: int, give: Give, schema: Any, about: str) -> Any:
-    """All rounds, and what they come to; from the first one again where an executor took some of them along."""
-    tries = 0
-    while True:
-        tries += 1
-        try:
-            return kept(rounds.outcomes(rounds.exchange(sent, begin, shards, about), begin, shards, give, schema))
-        except Exception as problem:
-            if tries == TRIES or not rounds.is_lost_round(problem):
-                raise
+    return kept(rounds.outcomes(rounds.exchange(sent, begin, shards, about), begin, shards, give, schema))
 
 
 def _beginning(contract: Contract, scheme: Scheme, shards: int, guard: Guard, moment: int | None) -> Callable[..., Run]:

@@ -15,8 +15,6 @@ from pyspark.errors import PySparkException
 from headwater.core import errors
 from headwater.core.errors import ExchangeError, HeadwaterError, ProgramError
 
-TRIES = 3  # of what was lost together with those who did it
-
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _AS_SPARK_HAS_IT = "py4j.protocol.Py4JJavaError: An error occurred while calling a batch"
 _CANCELLED = ("SPARK_JOB_CANCELLED", "java.lang.InterruptedException", "java.io.InterruptedIOException")
