@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from headwater.core.source import Source
-from headwater.language.datalog import parse
+from headwater.language.datalog.parse import parse
 from headwater.pipeline import uncollected
 from headwater.program.check import check
 from headwater.rewrite.rules import rewrite

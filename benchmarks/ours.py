@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import graphs
 import headwater as hw
 from graphs import Input
-from headwater.engine.store import Store
+from headwater.engine.store.store import Store
 from programs import CLOSURE, PROGRAMS
 
 Row = tuple[int, ...]

@@ -23,10 +23,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 import headwater as hw
 import regions_report
 from headwater.core.errors import BudgetSpent, GuardError
-from headwater.exchange.nodes.message import put_rows
-from headwater.exchange.nodes.minship import Eager, Lazy, Shipping
-from headwater.exchange.nodes.network import Budget, Network, Outcome
 from headwater.network.sensors import Grid, field
+from headwater.network.simulator.network import Budget, Network, Outcome
+from headwater.network.simulator.operators.minship import Eager, Lazy, Shipping
+from headwater.network.simulator.wire.message import put_rows
 from headwater.network.topology import Density, TransitStub, links, with_about
 
 REACHABLE = """

@@ -31,9 +31,9 @@ import pyarrow as pa
 
 import headwater as hw
 from headwater import spark as hws
-from headwater.spark.bundles import DDL, SCHEMA
-from headwater.spark.routes import delivered
-from headwater.spark.session import RENAMING_FILES, local_session
+from headwater.spark.inputs.bundles import DDL, SCHEMA
+from headwater.spark.inputs.routes import delivered
+from headwater.spark.session.session import RENAMING_FILES, local_session
 
 CLOSURE = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
 COMPONENTS = (

@@ -30,10 +30,10 @@ from rich.console import Console
 from rich.table import Table
 
 import headwater as hw
-from headwater.engine import strand
-from headwater.engine.fused_best import FusedBest
-from headwater.engine.fused_frontier import FusedFrontier
-from headwater.engine.fused_set import FusedPull, FusedSet, FusedTail
+from headwater.engine.rules import delta_rule
+from headwater.engine.rules.fused_best import FusedBest
+from headwater.engine.rules.fused_frontier import FusedFrontier
+from headwater.engine.rules.fused_set import FusedPull, FusedSet, FusedTail
 from stream_works import WORKS, Work
 
 TimedRow = tuple[int, ...]
@@ -178,7 +178,7 @@ class Joins:
 
     def __enter__(self) -> Joins:
         kinds = (FusedBest, FusedSet, FusedPull, FusedTail, FusedFrontier)
-        self._was = [(kind, "run") for kind in (strand._Join, *kinds)]
+        self._was = [(kind, "run") for kind in (delta_rule._Join, *kinds)]
         self._own = [getattr(place, name) for place, name in self._was]
         for (place, name), own in zip(self._was, self._own, strict=True):
             setattr(place, name, self._counting(own))

@@ -8,9 +8,9 @@ import pytest
 
 import headwater
 from headwater.core.source import Source
-from headwater.language.datalog import parse, parse_file
-from headwater.language.printer import print_tree
-from headwater.language.tree import Query
+from headwater.language.datalog.parse import parse, parse_file
+from headwater.language.datalog.printer import print_tree
+from headwater.language.syntax import Query
 
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.dl"))

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headwater
-from headwater.language.printer import print_tree
-from headwater.language.tree import Tree
+from headwater.language.datalog.printer import print_tree
+from headwater.language.syntax import Tree
 from tests.language.trees import trees
 
 FOLDER = Path(__file__).parents[1] / "examples"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         UnionAllWarning,
         UnknownRelation,
     )
-    from headwater.core.functions import register
+    from headwater.core.functions.registry import register
     from headwater.database import Database
     from headwater.engine.guard import Guard
     from headwater.pipeline import compile, compile_file, compile_sql  # noqa: A004
@@ -79,7 +79,7 @@ _HOMES = {
     "compile": "headwater.pipeline",
     "compile_file": "headwater.pipeline",
     "compile_sql": "headwater.pipeline",
-    "register": "headwater.core.functions",
+    "register": "headwater.core.functions.registry",
 }
 
 

@@ -35,18 +35,14 @@ from headwater.core.errors import (
     StateError,
     UnknownRelation,
 )
+from headwater.core.functions.mixed import Row
 from headwater.core.interruption import held_back
 from headwater.core.memory import memory_for
-from headwater.core.mixed import Row
 from headwater.core.types import Type
-from headwater.engine.answers import arrow_table, asked, seen_change
-from headwater.engine.budget import Budget
-from headwater.engine.columns import seen, to_values
-from headwater.engine.copies import net, number_copies
-from headwater.engine.fitting import MOMENTS, fit, shown
-from headwater.engine.guard import DEFAULT_GUARD, NO_GUARD, Guard
-from headwater.engine.index import Matrix
-from headwater.engine.intake import (
+from headwater.engine.best.selection import find_identity
+from headwater.engine.border.answers import arrow_table, asked, seen_change
+from headwater.engine.border.bags import net, number_copies
+from headwater.engine.border.intake import (
     Header,
     Intake,
     Rejected,
@@ -56,31 +52,35 @@ from headwater.engine.intake import (
     reject_untyped,
     take_in,
 )
-from headwater.engine.moments import moment_of
-from headwater.engine.ordering import in_order
-from headwater.engine.reloading import reload
-from headwater.engine.selection import find_identity
+from headwater.engine.border.ordering import in_order
+from headwater.engine.border.reload import reload
+from headwater.engine.border.snapshot import Snapshot, pack
+from headwater.engine.codes.columns import seen, to_values
+from headwater.engine.codes.fitting import MOMENTS, fit, shown
+from headwater.engine.codes.moments import moment_of
+from headwater.engine.codes.symbols import Codes, Symbols, decode, encode, encode_all, find_code
+from headwater.engine.guard import DEFAULT_GUARD, NO_GUARD, Guard
 from headwater.engine.shard import Change, Follow, Shard
-from headwater.engine.snapshot import Snapshot, pack
-from headwater.engine.states import BASE, GONE
-from headwater.engine.values import Codes, Symbols, decode, encode, encode_all, find_code
-from headwater.language.tree import Query
+from headwater.engine.store.budget import Budget
+from headwater.engine.store.index import Matrix
+from headwater.engine.store.states import BASE, GONE
+from headwater.language.syntax import Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
 from headwater.plan.model import Plan, Table
-from headwater.program.clock import clock_type, lifetime
 from headwater.program.inputs import needed
 from headwater.program.model import Program
 from headwater.program.nearest import nearest
-from headwater.program.types import infer, is_known, told, with_types
-from headwater.provenance.absorbed import Absorbed
-from headwater.provenance.asking import Questions
-from headwater.provenance.lasting import valid_until
-from headwater.provenance.proof import Fact, Proof
-from headwater.provenance.questions import Bounds, Chances, Critical, Impact, chance_of, first
-from headwater.provenance.reader import Reader, WhyNot
-from headwater.provenance.room import NODES, Room
-from headwater.provenance.variables import Order, Variables
+from headwater.program.time.program_clock import clock_type, lifetime
+from headwater.program.types.inference import infer, is_known, told, with_types
+from headwater.provenance.demand.asking import Questions
+from headwater.provenance.demand.questions import Bounds, Chances, Critical, Impact, chance_of, first
+from headwater.provenance.functions.node_budget import NODES, Room
+from headwater.provenance.functions.variables import Order, Variables
+from headwater.provenance.witness.lifetime import valid_until
+from headwater.provenance.witness.proof import Fact, Proof
+from headwater.provenance.witness.reader import Reader, WhyNot
+from headwater.provenance.worlds.kept_worlds import Absorbed
 
 _SYMBOLS_KEPT = 10_000
 MODES = ("witness", "absorption", "none")

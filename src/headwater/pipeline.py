@@ -12,22 +12,22 @@ from typing import TypeAlias
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import ProgramError, SyntaxProblem
+from headwater.core.python_warnings import tell
 from headwater.core.source import Source
-from headwater.core.telling import tell
 from headwater.core.types import Type
-from headwater.language.depth import deepest
-from headwater.language.include import read_nothing
-from headwater.language.printer import as_written, print_tree
+from headwater.language.datalog.depth import deepest
+from headwater.language.datalog.include import read_nothing
+from headwater.language.datalog.printer import as_written, print_tree
 from headwater.language.reading import read_program, read_sql, read_text
-from headwater.language.sql.wording import TOO_DEEP, in_sql
-from headwater.language.tree import Tree
+from headwater.language.sql.text.wording import TOO_DEEP, in_sql
+from headwater.language.syntax import Tree
 from headwater.plan.build import build
 from headwater.plan.explain import explain
 from headwater.program.check import check, with_warnings
 from headwater.program.model import Program
-from headwater.program.termination import termination_warnings
+from headwater.program.recursion.termination import termination_warnings
 from headwater.program.text import print_program
-from headwater.program.types import infer
+from headwater.program.types.inference import infer
 from headwater.rewrite.kept_times import kept_times
 from headwater.rewrite.leases import endless, leases
 from headwater.rewrite.progressive import progressive

@@ -7,7 +7,7 @@ import io
 import pyarrow as pa
 from rich.console import Console
 
-from headwater.cli.tables import show_change, show_view
+from headwater.cli.screen.tables import show_change, show_view
 from headwater.database import RelationChange
 
 ROUTES = pa.table(

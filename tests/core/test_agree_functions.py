@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 import headwater as hw
-from headwater.core.functions import FUNCTIONS
+from headwater.core.functions.registry import FUNCTIONS
 
 TEXTS = ("", "a", "Abc def", "  x ", "héllo", "a%b_c", "aXbc", " tab\t")
 PATTERNS = ("%", "a%", "%b%", "_bc", "a\\%b%", "", "%c", "A%")

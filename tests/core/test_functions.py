@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from headwater.core.builtins import BUILTINS
 from headwater.core.errors import CheckProblem
-from headwater.core.functions import FUNCTIONS, lookup, register, unregister
+from headwater.core.functions.builtins import BUILTINS
+from headwater.core.functions.registry import FUNCTIONS, lookup, register, unregister
 from headwater.core.source import Source
 from headwater.core.types import Type
-from headwater.language.datalog import parse
+from headwater.language.datalog.parse import parse
 from headwater.program.check import check
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import headwater as hw
-from headwater.core import regex
-from headwater.core.builtins import BUILTINS
+from headwater.core.functions import regex
+from headwater.core.functions.builtins import BUILTINS
 
 
 def test_patterns_that_make_other_engines_hang_end() -> None:

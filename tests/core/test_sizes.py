@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import headwater as hw
-from headwater.core.sizes import LONGEST_TEXT, MOST_ITEMS
+from headwater.core.functions.sizes import LONGEST_TEXT, MOST_ITEMS
 
 HUGE = 10**10
 

@@ -25,9 +25,9 @@ import pyarrow as pa
 
 import headwater as hw
 from headwater.core.errors import HeadwaterError, StateError
-from headwater.engine.checksum import checksum
-from headwater.engine.snapshot import MAGIC
-from headwater.engine.symbol_columns import to_columns
+from headwater.engine.border.checksum import checksum
+from headwater.engine.border.snapshot import MAGIC
+from headwater.engine.border.symbol_columns import to_columns
 
 Arrays = dict[tuple[str, str], npt.NDArray[Any]]
 Forgery = tuple[dict[str, Any], Arrays]
@@ -134,9 +134,9 @@ def put_together(header: dict[str, Any], arrays: Arrays, *, keep: bool = False) 
     return MAGIC + len(text).to_bytes(8, "little") + zlib.crc32(text).to_bytes(4, "little") + text + body
 
 
-def _deep(levels: int) -> Any:
+def _deep(strata: int) -> Any:
     found: Any = []
-    for _ in range(levels):
+    for _ in range(strata):
         found = [found]
     return found
 

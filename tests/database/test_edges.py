@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import headwater as hw
-from headwater.core.functions import unregister
+from headwater.core.functions.registry import unregister
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 import headwater as hw
 from headwater.core.errors import StateError
-from headwater.engine.symbol_columns import to_columns
+from headwater.engine.border.symbol_columns import to_columns
 from tests.database import forging
 from tests.database.forging import Arrays, put_together, taken_apart
 

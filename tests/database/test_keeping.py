@@ -18,8 +18,8 @@ import pytest
 import headwater as hw
 from headwater.core import errors
 from headwater.core.errors import StateError
-from headwater.core.functions import unregister
-from headwater.engine.snapshot import MAGIC
+from headwater.core.functions.registry import unregister
+from headwater.engine.border.snapshot import MAGIC
 
 TEXT = """
 relation label(n: int, t: string) key(n).

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 import headwater as hw
-from headwater.core.functions import unregister
+from headwater.core.functions.registry import unregister
 from headwater.core.types import Type, list_named, list_of
 from headwater.exchange.cluster import Cluster
-from headwater.exchange.scheme import choose
+from headwater.exchange.sharding import choose
 
 PATHS = """
 relation link(a: int, b: int).

@@ -13,10 +13,10 @@ import pytest
 import headwater as hw
 from headwater.core import memory
 from headwater.core.errors import GuardError
-from headwater.engine import store as stores
-from headwater.engine.budget import Budget, shown_bytes
+from headwater.engine.store import store as stores
+from headwater.engine.store.budget import Budget, shown_bytes
 from headwater.exchange.cluster import Cluster
-from headwater.exchange.scheme import choose
+from headwater.exchange.sharding import choose
 
 CLOSURE = "relation e(x: int, y: int). reach(X, Y) :- e(X, Y). reach(X, Z) :- e(X, Y), reach(Y, Z)."
 GROWING: dict[str, tuple[str, int, int, str]] = {

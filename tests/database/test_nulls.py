@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 import headwater as hw
-from headwater.core.functions import unregister
+from headwater.core.functions.registry import unregister
 
 LEAST = -(2**63)
 

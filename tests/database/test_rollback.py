@@ -11,8 +11,8 @@ import pytest
 
 import headwater as hw
 from headwater.core.errors import DataError, EvaluationError, GuardError
-from headwater.core.functions import unregister
-from headwater.engine import budget
+from headwater.core.functions.registry import unregister
+from headwater.engine.store import budget
 
 TEXT = """
 relation edge(src: int, dst: int, cost: int).

@@ -14,7 +14,7 @@ import pytest
 
 import headwater as hw
 from headwater.core.errors import EvaluationError
-from headwater.core.functions import unregister
+from headwater.core.functions.registry import unregister
 
 TEXT = "relation r(x: int). v(X, Y) :- r(X), Y = mine(X)."
 

@@ -97,11 +97,11 @@ def run(command: str) -> str:
         case ["cat", name]:
             return Path(name).read_text(encoding="utf-8")
         case ["make", "run", "ENGINE=embedded"]:
-            return "".join(f"{line}\n{run(line.replace('.venv/bin/', ''))}" for line in recipe())
+            return "".join(f"{line}\n{run(line.replace('.venv/bin/', ''))}" for line in definition())
     raise AssertionError(f"no way to run {command!r} in a test")
 
 
-def recipe() -> list[str]:
+def definition() -> list[str]:
     """The commands of `make run ENGINE=embedded`, its set-up aside."""
     made = subprocess.run(
         ["make", "--no-print-directory", "-C", str(ROOT), "-n", "run", "ENGINE=embedded", "VENV=.venv"],

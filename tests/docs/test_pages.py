@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headwater.core.source import Source
-from headwater.language.datalog import parse
+from headwater.language.datalog.parse import parse
 from headwater.program.check import check
 from tests.docs.fences import FENCE, PAGES, ROOT, Page, a_folder, kept
 

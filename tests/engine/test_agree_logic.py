@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.core.functions import FUNCTIONS, Function
+from headwater.core.functions.registry import FUNCTIONS, Function
 from headwater.core.types import Type
-from headwater.engine.batch import Batch
-from headwater.engine.expressions import Expressions
-from headwater.engine.logic import NATIVE
-from headwater.engine.values import Symbols, decode, encode_all
-from headwater.language.tree import Call, Constant, Variable
+from headwater.engine.codes.batch import Batch
+from headwater.engine.codes.expressions import Expressions
+from headwater.engine.codes.logic import NATIVE
+from headwater.engine.codes.symbols import Symbols, decode, encode_all
+from headwater.language.syntax import Call, Constant, Variable
 
 DOMAINS: dict[Type, list[Any]] = {
     Type.INT: [0, 1, -3],

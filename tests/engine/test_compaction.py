@@ -19,7 +19,7 @@ def test_a_row_that_was_best_for_a_while_stays_as_long_as_something_rests_on_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """d(0, 2, 10) is as good over d(0, 1, 9) as over d(0, 1, 5), and keeps the proof it has."""
-    monkeypatch.setattr("headwater.engine.compaction._WORTH_IT", 0)
+    monkeypatch.setattr("headwater.engine.store.compaction._WORTH_IT", 0)
     db = hw.Database(hw.compile(TEXT))
     db.apply(insert={"e": [(0, 1, 9), (1, 2, 10), (2, 3, 10)]})
     db.apply(insert={"e": [(0, 1, 5)]})

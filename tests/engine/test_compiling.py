@@ -17,8 +17,8 @@ from tests.spark.test_permissions import without_privilege
 
 RUN = """
 import numpy as np
-from headwater.engine.checksum import checksum
-from headwater.engine import kernels
+from headwater.engine.border.checksum import checksum
+from headwater.engine.store import kernels
 print(checksum(np.arange(100)))
 """
 

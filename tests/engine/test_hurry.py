@@ -42,7 +42,7 @@ def widest(links: dict[tuple[int, int], int]) -> set[tuple[int, int, int]]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_oracle_rows_that_wait_for_better_ones(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headwater.engine.level._HURRY_FROM", 3)
+    monkeypatch.setattr("headwater.engine.stratum._HURRY_FROM", 3)
     dice = Random(seed)
     pairs = [(one, other) for one in range(NODES) for other in range(NODES) if one != other]
     links = {pair: dice.randint(1, 90) for pair in dice.sample(pairs, 3 * NODES)}

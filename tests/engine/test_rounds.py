@@ -10,12 +10,12 @@ import pytest
 
 import headwater as hw
 from headwater.core.errors import EvaluationError
-from headwater.engine.budget import Budget
 from headwater.engine.guard import DEFAULT_GUARD
-from headwater.engine.level import Transaction
 from headwater.engine.shard import Shard
-from headwater.engine.states import EVER, GONE, RENUMBER_FROM
-from headwater.spark.log import seal
+from headwater.engine.store.budget import Budget
+from headwater.engine.store.states import EVER, GONE, RENUMBER_FROM
+from headwater.engine.stratum import Transaction
+from headwater.spark.state.log import seal
 from tests.exchange.sharded import Sharded
 from tests.oracle.program import Row
 from tests.scale.reading import rules_of

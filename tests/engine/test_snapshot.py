@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import headwater as hw
-from headwater.engine.checksum import checksum
+from headwater.engine.border.checksum import checksum
+from headwater.engine.border.snapshot import Snapshot, pack
+from headwater.engine.border.symbol_columns import from_columns, to_columns
+from headwater.engine.codes.symbols import Symbols
 from headwater.engine.shard import Shard
-from headwater.engine.snapshot import Snapshot, pack
-from headwater.engine.symbol_columns import from_columns, to_columns
-from headwater.engine.values import Symbols
 
 TEXT = """
 relation edge(a: string, b: string).

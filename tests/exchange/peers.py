@@ -19,7 +19,7 @@ import pyarrow as pa
 from headwater.core.errors import HeadwaterError
 from headwater.exchange.gang import Gang
 from headwater.exchange.rendezvous import Rendezvous, meet
-from headwater.exchange.wire import Outgoing, Parcel, Stir
+from headwater.exchange.wire import Activity, Outgoing, Parcel
 from tests.thresholds import no_room
 
 SPAWN = multiprocessing.get_context("spawn")
@@ -88,7 +88,7 @@ def send_much(seat: Seat, reports: Any) -> None:
         for turn in range(3):
             rows = pa.table({"0": np.full(much(turn), 10 * seat.number + turn)})
             parcels = {peer: [Parcel("t'out", False, rows)] for peer in range(seat.shards) if peer != seat.number}
-            incoming = gang.swap(Outgoing(parcels, Stir.SENT))
+            incoming = gang.swap(Outgoing(parcels, Activity.SENT))
             got = {sender: parcel.rows.column(0).unique().to_pylist() for sender, parcel in incoming.parcels}
             reports.put((seat.number, turn, got, incoming.rows))
 
@@ -101,7 +101,7 @@ def be_killed(seat: Seat, reports: Any) -> None:
             for turn in range(100):
                 if seat.number == 0 and turn == 2:
                     os.kill(os.getpid(), signal.SIGKILL)
-                gang.swap(Outgoing({}, Stir.WORK))
+                gang.swap(Outgoing({}, Activity.WORK))
     except HeadwaterError as problem:
         reports.put((seat.number, str(problem), listening(gang.address)))
 
@@ -111,10 +111,10 @@ def fail_oneself(seat: Seat, reports: Any) -> None:
     gang = joined(seat)
     try:
         with gang:
-            gang.swap(Outgoing({}, Stir.WORK))
+            gang.swap(Outgoing({}, Activity.WORK))
             if seat.number == 1:
                 raise ZeroDivisionError
-            gang.swap(Outgoing({}, Stir.WORK))
+            gang.swap(Outgoing({}, Activity.WORK))
     except (HeadwaterError, ZeroDivisionError) as problem:
         reports.put((seat.number, type(problem).__name__, str(problem), listening(gang.address)))
 
@@ -134,7 +134,7 @@ def be_cancelled(seat: Seat, reports: Any) -> None:
     gang = joined(seat, cancelled=cancelled)
     try:
         with gang:
-            gang.swap(Outgoing({}, Stir.WORK))
+            gang.swap(Outgoing({}, Activity.WORK))
     except KeyboardInterrupt:
         reports.put(("cancelled", listening(gang.address)))
 
@@ -146,13 +146,13 @@ def maintain(seat: Seat, reports: Any, cases: list[tuple[str, Any, Any]]) -> Non
     """
     import headwater as hw
     from headwater.exchange.member import Member
-    from headwater.exchange.scheme import choose
+    from headwater.exchange.sharding import choose
 
     with no_room(0), joined(seat) as gang:
         for which, (text, known, script) in enumerate(cases):
-            scheme = choose(hw.compile(text), known, seat.shards, kinds=("exchange",))
-            member = Member(scheme, seat.number, seat.shards)
+            sharding = choose(hw.compile(text), known, seat.shards, kinds=("exchange",))
+            member = Member(sharding, seat.number, seat.shards)
             for turn, sides in enumerate([({}, {}), *script]):
-                inserts, deletes = (scheme.dealt(side, seat.shards)[seat.number] for side in sides)
+                inserts, deletes = (sharding.dealt(side, seat.shards)[seat.number] for side in sides)
                 outcome = gang.run(member.transaction(inserts, deletes, first=turn == 0))
-                reports.put((which, turn, seat.number, {view: member.rows(view) for view in scheme.outputs}, outcome))
+                reports.put((which, turn, seat.number, {view: member.rows(view) for view in sharding.outputs}, outcome))

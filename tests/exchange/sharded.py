@@ -8,10 +8,10 @@ import pyarrow as pa
 
 import headwater as hw
 from headwater.core.types import Type
-from headwater.engine.columns import arrow_type
-from headwater.engine.soundness import refuse_unsound
+from headwater.engine.border.soundness import refuse_unsound
+from headwater.engine.codes.columns import arrow_type
 from headwater.exchange.cluster import Cluster
-from headwater.exchange.scheme import KINDS, Known, choose
+from headwater.exchange.sharding import KINDS, Known, choose
 from headwater.plan.model import Table
 from tests.oracle.harness import Changes, Fact
 from tests.oracle.program import Program, Row, to_text
@@ -19,7 +19,7 @@ from tests.oracle.scripts import Rows
 
 
 class NotPlaced(Exception):
-    """The program does not run by the kind of scheme asked for, or the question is not for several shards."""
+    """The program does not run by the kind of sharding asked for, or the question is not for several shards."""
 
 
 class Sharded:
@@ -36,10 +36,10 @@ class Sharded:
     def _open(self, text: str, outputs: tuple[str, ...], shards: int, known: Known, kinds: tuple[str, ...]) -> None:
         self.outputs = outputs
         try:
-            scheme = choose(hw.compile(text), known, max(shards, 2), kinds=kinds)
+            sharding = choose(hw.compile(text), known, max(shards, 2), kinds=kinds)
         except ValueError:
             raise NotPlaced from None
-        self.cluster = Cluster(scheme, shards)
+        self.cluster = Cluster(sharding, shards)
 
     def apply(self, insert: Rows, delete: Rows) -> Changes:
         outcomes = self.cluster.apply(self.arrow(insert), self.arrow(delete))
@@ -64,7 +64,7 @@ class Sharded:
         raise NotPlaced
 
     def arrow(self, rows: Rows) -> dict[str, pa.Table]:
-        return {name: to_table(self.cluster.scheme.table(name), list(many)) for name, many in rows.items()}
+        return {name: to_table(self.cluster.sharding.table(name), list(many)) for name, many in rows.items()}
 
 
 def to_rows(table: pa.Table) -> list[Row]:

@@ -23,13 +23,15 @@ class Recorder:
     """Members in lockstep, each with a log: the base rows that it got, and the rounds as bytes."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self.scheme = cluster.scheme
-        self.members = [Member(cluster.scheme, number, len(cluster.members)) for number in range(len(cluster.members))]
+        self.sharding = cluster.sharding
+        self.members = [
+            Member(cluster.sharding, number, len(cluster.members)) for number in range(len(cluster.members))
+        ]
         self.logs: list[list[Inputs]] = [[] for _ in self.members]
         self.outcomes: list[list[Outcome]] = [[] for _ in self.members]
 
     def apply(self, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table]) -> None:
-        routed = [self.scheme.dealt(changes, len(self.members)) for changes in (inserts, deletes)]
+        routed = [self.sharding.dealt(changes, len(self.members)) for changes in (inserts, deletes)]
         runs = []
         for number, member in enumerate(self.members):
             first = not self.logs[number]
@@ -51,7 +53,7 @@ class Recorder:
 
 
 def replayed(recorder: Recorder, number: int) -> tuple[Member, list[Outcome]]:
-    member = Member(recorder.scheme, number, len(recorder.members))
+    member = Member(recorder.sharding, number, len(recorder.members))
     outcomes = []
     for at, (inserts, deletes, rounds) in enumerate(recorder.logs[number]):
         run = member.transaction(inserts, deletes, first=at == 0)
@@ -98,7 +100,7 @@ def test_agree_replay_of_random_programs(seed: int, kind: str) -> None:
         return
     with pytest.MonkeyPatch.context() as cramped:
         if seed % 2:
-            cramped.setattr("headwater.engine.compaction._WORTH_IT", 0)
+            cramped.setattr("headwater.engine.store.compaction._WORTH_IT", 0)
         _check(case.script, sharded)
 
 

@@ -110,7 +110,7 @@ def test_a_sender_ships_each_row_once() -> None:
     cluster = sharded.cluster
     away = 0
     for member in cluster.members:
-        for shipment in cluster.scheme.plan.shipments:
+        for shipment in cluster.sharding.plan.shipments:
             store = member.shard.stores[shipment.outbox]
             away += int((member.owners(shipment, store.data[store.alive()]) != member.number).sum())
     assert sharded.rows("reach")
@@ -129,7 +129,7 @@ def test_only_improving_values_travel() -> None:
     assert sharded.rows("comp") == {(one, 0) for one in range(60)}
     cluster = sharded.cluster
     for member in cluster.members:
-        (shipment,) = cluster.scheme.plan.shipments
+        (shipment,) = cluster.sharding.plan.shipments
         store = member.shard.stores[shipment.outbox]
         ever = store.data[: store.size]
         assert (member.owners(shipment, ever) != member.number).all(), "what stays is in no outbox"

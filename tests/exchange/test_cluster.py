@@ -13,7 +13,7 @@ from headwater.core.types import Type
 from headwater.engine.guard import Guard
 from headwater.exchange.cluster import Cluster
 from headwater.exchange.member import Member
-from headwater.exchange.scheme import choose
+from headwater.exchange.sharding import choose
 from tests.exchange.sharded import to_rows
 
 CLOSURE = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
@@ -27,10 +27,10 @@ def _sorted(table: pa.Table) -> list[tuple[object, ...]]:
     return sorted(to_rows(table))
 
 
-def test_a_scheme_survives_pickling() -> None:
-    scheme = choose(hw.compile(CLOSURE), {}, 2, kinds=("exchange",))
-    again = pickle.loads(pickle.dumps(scheme))
-    assert again.plan == scheme.plan
+def test_a_sharding_survives_pickling() -> None:
+    sharding = choose(hw.compile(CLOSURE), {}, 2, kinds=("exchange",))
+    again = pickle.loads(pickle.dumps(sharding))
+    assert again.plan == sharding.plan
     cluster = Cluster(again, 3)
     cluster.apply(_links((1, 2), (2, 3)), {})
     assert _sorted(cluster.rows("reach")) == [(1, 2), (1, 3), (2, 3)]
@@ -58,8 +58,8 @@ def test_a_row_that_breaks_a_stated_key_leaves_no_trace() -> None:
 
 
 def test_closing_a_transaction_undoes_it() -> None:
-    scheme = choose(hw.compile(CLOSURE), {}, 2, kinds=("exchange",))
-    member = Member(scheme, 0, 2)
+    sharding = choose(hw.compile(CLOSURE), {}, 2, kinds=("exchange",))
+    member = Member(sharding, 0, 2)
     run = member.transaction(_links((1, 2)), {}, first=True)
     next(run)
     run.close()
@@ -75,10 +75,10 @@ def test_a_cancelled_transaction_is_undone() -> None:
 
 
 def test_rows_are_routed_in_order_under_their_relation_s_names() -> None:
-    scheme = choose(hw.compile("p(Y) :- link(X, Y). q(X) :- link(X, _)."), {"link": (Type.STRING, Type.INT)}, 2,
+    sharding = choose(hw.compile("p(Y) :- link(X, Y). q(X) :- link(X, _)."), {"link": (Type.STRING, Type.INT)}, 2,
                     columns={"link": ("from", "to")}, kinds=("exchange",))  # fmt: skip
     rows = pa.table({"to": list(range(100)), "from": [f"n{one % 7}" for one in range(100)]})
-    routed = scheme.route("link", rows, 3)
+    routed = sharding.route("link", rows, 3)
     assert sum(part.num_rows for _, part in routed) == 100
     for _, part in routed:
         assert part.column_names == ["from", "to"]
@@ -86,13 +86,13 @@ def test_rows_are_routed_in_order_under_their_relation_s_names() -> None:
     owners = {word: number for number, part in routed for word in part["from"].to_pylist()}
     assert all(owners[word] == number for number, part in routed for word in part["from"].to_pylist())
     with pytest.raises(DataError, match="from"):
-        scheme.route("link", pa.table({"from": ["a", None], "to": [1, 2]}), 2)
+        sharding.route("link", pa.table({"from": ["a", None], "to": [1, 2]}), 2)
 
 
 def test_a_query_for_base_rows_shows_the_data_s_names() -> None:
-    scheme = choose(hw.compile("p(Y) :- link(X, Y). query link(X, 2). query p(Y)."),
+    sharding = choose(hw.compile("p(Y) :- link(X, Y). query link(X, 2). query p(Y)."),
                     {"link": (Type.INT, Type.INT)}, 2, columns={"link": ("from", "to")})  # fmt: skip
-    cluster = Cluster(scheme, 2)
+    cluster = Cluster(sharding, 2)
     outcomes = cluster.apply({"link": pa.table({"from": [1, 2, 3], "to": [2, 2, 5]})}, {})
     assert cluster.rows("link").column_names == ["from", "to"]
     assert _sorted(cluster.rows("link")) == [(1, 2), (2, 2)]
@@ -101,10 +101,10 @@ def test_a_query_for_base_rows_shows_the_data_s_names() -> None:
 
 def test_a_program_that_cannot_be_taken_apart_runs_on_one_shard() -> None:
     text = "relation part(p: int, s: int). cost(P, 1.0) :- part(P, _). cost(P, sum<C>) :- part(P, S), cost(S, C)."
-    scheme = choose(hw.compile(text), {}, 2)
-    assert scheme.kind == "single"
-    assert "cost" in scheme.reason
-    cluster = Cluster(scheme, 2)
+    sharding = choose(hw.compile(text), {}, 2)
+    assert sharding.kind == "single"
+    assert "cost" in sharding.reason
+    cluster = Cluster(sharding, 2)
     cluster.apply({"part": pa.table({"p": [1, 1], "s": [2, 3]})}, {})
     assert _sorted(cluster.rows("cost")) == [(1, 1.0)]
 

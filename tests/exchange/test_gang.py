@@ -11,11 +11,11 @@ import pytest
 
 from headwater.core.errors import ExchangeError
 from headwater.core.types import Type
-from headwater.exchange.doorkeeper import new_token, own_address, with_token
+from headwater.exchange.flight_server import new_token, own_address, with_token
 from headwater.exchange.gang import Gang
 from headwater.exchange.rendezvous import Rendezvous, meet
-from headwater.exchange.scheme import choose
-from headwater.exchange.wire import Outgoing, Stir
+from headwater.exchange.sharding import choose
+from headwater.exchange.wire import Activity, Outgoing
 from headwater.pipeline import compile as compile_text
 from tests.exchange import peers
 from tests.exchange.sharded import to_rows, to_table
@@ -32,10 +32,10 @@ def test_agree_processes_with_the_oracle() -> None:
     for case in cases:
         text = to_text(case.program)
         known = {base.name: tuple(map(Type, base.types)) for base in case.program.bases}
-        scheme = choose(compile_text(text), known, 3, kinds=("exchange",))
+        sharding = choose(compile_text(text), known, 3, kinds=("exchange",))
         script = [
             tuple(
-                {name: to_table(scheme.table(name), list(rows)) for name, rows in side.items()}
+                {name: to_table(sharding.table(name), list(rows)) for name, rows in side.items()}
                 for side in (transaction.insert, transaction.delete)
             )
             for transaction in case.script
@@ -89,7 +89,7 @@ def test_a_shard_that_waits_can_be_cancelled() -> None:
 def _take_part(gang: Gang, addresses: list[str]) -> None:
     gang.join(addresses)
     for _ in range(100):
-        gang.swap(Outgoing({}, Stir.WORK))
+        gang.swap(Outgoing({}, Activity.WORK))
 
 
 def test_nobody_joins_without_the_token() -> None:

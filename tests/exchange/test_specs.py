@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import headwater as hw
-from headwater.exchange.scheme import choose
+from headwater.exchange.sharding import choose
 
-SPEC = Path(__file__).parents[1] / "specs" / "exchange" / "scheme.spec"
+SPEC = Path(__file__).parents[1] / "specs" / "exchange" / "sharding.spec"
 
 
 def _cases() -> list[tuple[str, str, str]]:

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from headwater.core.errors import StateError
 from headwater.core.types import ONE_WORD, Type
-from headwater.engine.values import NULL, Symbols, encode_all, null_code
+from headwater.engine.codes.symbols import NULL, Symbols, encode_all, null_code
 from headwater.exchange.packing import pack, unpack
 from headwater.exchange.routing import Owners
 from headwater.exchange.wire import (
+    Activity,
     Incoming,
     Outgoing,
     Parcel,
-    Stir,
     delivered,
     read_incoming,
     read_outgoing,
@@ -100,10 +100,10 @@ def _parcel(marks: bool = False) -> Parcel:
 
 
 def test_rounds_survive_as_bytes() -> None:
-    outgoing = Outgoing({2: [_parcel(), _parcel(marks=True)], 0: [_parcel()]}, Stir.SENT)
+    outgoing = Outgoing({2: [_parcel(), _parcel(marks=True)], 0: [_parcel()]}, Activity.SENT)
     again = read_outgoing(write_outgoing(outgoing).to_pybytes())
     assert again == outgoing
-    incoming = delivered([outgoing, Outgoing({}, Stir.WORK), Outgoing()])[2]
+    incoming = delivered([outgoing, Outgoing({}, Activity.WORK), Outgoing()])[2]
     assert read_incoming(memoryview(write_incoming(incoming).to_pybytes())) == incoming
     assert incoming.rows == 6
     assert read_incoming(write_incoming(Incoming())) == Incoming()
@@ -111,7 +111,7 @@ def test_rounds_survive_as_bytes() -> None:
 
 @given(data=st.data())
 def test_damaged_bytes_are_told_or_harmless(data: st.DataObject) -> None:
-    good = bytearray(write_outgoing(Outgoing({1: [_parcel()]}, Stir.SENT)).to_pybytes())
+    good = bytearray(write_outgoing(Outgoing({1: [_parcel()]}, Activity.SENT)).to_pybytes())
     if data.draw(st.booleans()):
         good = good[: data.draw(st.integers(0, len(good) - 1))]
     for _ in range(data.draw(st.integers(0, 3))):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source
-from headwater.language.datalog import MOST_PROBLEMS, parse
-from headwater.language.printer import print_tree
-from headwater.language.tree import Tree
+from headwater.language.datalog.parse import MOST_PROBLEMS, parse
+from headwater.language.datalog.printer import print_tree
+from headwater.language.syntax import Tree
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROGRAMS = [path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*.dl"))]

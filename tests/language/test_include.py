@@ -9,8 +9,8 @@ import pytest
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source, Span
-from headwater.language.datalog import parse, parse_file
-from headwater.language.printer import print_tree
+from headwater.language.datalog.parse import parse, parse_file
+from headwater.language.datalog.printer import print_tree
 
 
 def test_a_path_is_relative_to_the_file_that_includes(tmp_path: Path) -> None:

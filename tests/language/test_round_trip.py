@@ -7,9 +7,9 @@ import pickle
 from hypothesis import given, settings
 
 from headwater.core.source import Source
-from headwater.language.datalog import parse
-from headwater.language.printer import print_statement, print_term, print_tree
-from headwater.language.tree import Assign, Atom, Call, Condition, Duration, Head, Rule, Tree, Variable
+from headwater.language.datalog.parse import parse
+from headwater.language.datalog.printer import print_statement, print_term, print_tree
+from headwater.language.syntax import Assign, Atom, Call, Condition, Duration, Head, Rule, Tree, Variable
 from headwater.language.units import duration_text
 from tests.language.trees import trees
 

@@ -8,8 +8,8 @@ import pytest
 
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source
-from headwater.language.datalog import parse
-from headwater.language.printer import print_tree
+from headwater.language.datalog.parse import parse
+from headwater.language.datalog.printer import print_tree
 from tests.language.spec_file import SPECS, Case, cases
 
 
@@ -33,5 +33,6 @@ def test_a_mistake_is_explained_as_specified(case: Case, monkeypatch: pytest.Mon
 
 def test_every_code_that_the_language_stage_uses_has_a_spec() -> None:
     package = SPECS.parents[2] / "src" / "headwater" / "language"
-    used = {code for path in package.glob("*.py") for code in re.findall(r'"(HW1\d\d)"', path.read_text("utf-8"))}
+    files = (*package.glob("*.py"), *(package / "datalog").glob("*.py"))
+    used = {code for path in files for code in re.findall(r'"(HW1\d\d)"', path.read_text("utf-8"))}
     assert used == {path.stem for path in SPECS.glob("errors/*.spec")}

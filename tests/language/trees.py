@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from headwater.core.types import ONE_WORD, Type, list_named
-from headwater.language.tree import (
+from headwater.language.syntax import (
     Aggregate,
     Atom,
     Binary,

@@ -39,7 +39,7 @@ MEMORY = 6 << 30
 AREAS = {"engine": 0.44, "exchange": 0.16, "plan": 0.14, "rewrite": 0.16, "spark": 0.1}
 """Where mistakes are planted, and the share of each."""
 
-STATE = ("bundles", "cadence", "checkpoint", "log", "manifest", "shelf")
+STATE = ("bundles", "checkpoint", "log", "manifest", "shard_cache", "snapshot_policy")
 """The files of `spark/` that hold its state; the others need a Spark to run."""
 
 COMPILED = 0.12
@@ -142,7 +142,13 @@ def copy_tree() -> None:
     shutil.copytree(ROOT, TREE, ignore=skipped, symlinks=True)
 
 
-_COMPILED = ("checksum", "child_kernels", "frontier_kernels", "kernels", "sound_kernels")
+_COMPILED = (
+    "border.checksum",
+    "store.child_kernels",
+    "store.frontier_kernels",
+    "store.kernels",
+    "border.sound_kernels",
+)
 KERNELS = tuple(f"headwater.engine.{name}" for name in _COMPILED)
 """What numba compiles: loading it takes longer than most tests do."""
 

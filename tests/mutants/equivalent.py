@@ -8,17 +8,23 @@ _ESTIMATE = "a byte more or less of what is estimated in millions"
 _WAY = "chooses between two ways to the same rows, one of which is quicker"
 
 EQUIVALENT: Mapping[str, str] = {
-    "engine/budget.py Budget.rows: comparison: `most >= wanted` -> `most > wanted`": (
+    "engine/store/budget.py Budget.rows: comparison: `most >= wanted` -> `most > wanted`": (
         "where both are equal, `most` is returned in place of `wanted`"
     ),
-    "engine/budget.py Budget.look: comparison: `self.held > self.limit` -> `self.held >= self.limit`": _ESTIMATE,
-    "engine/store.py Store.granted: off by one: `0` -> `1` #1": _ESTIMATE,
-    "engine/fused_best.py FusedBest.run: comparison: `head.standing is None` -> `head.standing is not None`": _WAY,
-    "engine/fused_frontier.py FusedFrontier.__init__: comparison: `side == LEFT` -> `side != LEFT`": _WAY,
-    "engine/fused_set.py _room: off by one: `8` -> `9`": _WAY,
-    "engine/index.py Index.cover: plus/minus: `size - held` -> `(size + held)`": _WAY,
-    "engine/frontiers.py Frontiers.__init__: off by one: `0` -> `1`": "set when the lists are made, before it is read",
-    "engine/fused_set.py FusedTail._bounds: off by one: `0` -> `1` #1": "sides and columns of places are equally many",
+    "engine/store/budget.py Budget.look: comparison: `self.held > self.limit` -> `self.held >= self.limit`": _ESTIMATE,
+    "engine/store/store.py Store.granted: off by one: `0` -> `1` #1": _ESTIMATE,
+    "engine/rules/fused_best.py FusedBest.run: comparison: `head.standing is None` -> `head.standing is not None`": (
+        _WAY
+    ),
+    "engine/rules/fused_frontier.py FusedFrontier.__init__: comparison: `side == LEFT` -> `side != LEFT`": _WAY,
+    "engine/rules/fused_set.py _room: off by one: `8` -> `9`": _WAY,
+    "engine/store/index.py Index.cover: plus/minus: `size - held` -> `(size + held)`": _WAY,
+    "engine/store/frontier.py Frontiers.__init__: off by one: `0` -> `1`": (
+        "set when the lists are made, before it is read"
+    ),
+    "engine/rules/fused_set.py FusedTail._bounds: off by one: `0` -> `1` #1": (
+        "sides and columns of places are equally many"
+    ),
     "engine/turns.py Turns.next: twin: `min` -> `max`": _WAY,
     "rewrite/unfold_views.py _view: and/or: `here.location is not None and there.location is not None` -> "
     "`((here.location is not None) or (there.location is not None))`": (

@@ -9,8 +9,8 @@ import pytest
 
 import headwater as hw
 from headwater.core.types import Type
-from headwater.exchange.nodes.network import STRATEGIES, Network
 from headwater.network.sensors import Grid, field
+from headwater.network.simulator.network import STRATEGIES, Network
 from headwater.network.topology import Density, TransitStub, links
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from headwater.core.source import Source
-from headwater.language.datalog import parse
-from headwater.language.tree import Rule
+from headwater.language.datalog.parse import parse
+from headwater.language.syntax import Rule
 from headwater.program.check import check
 from headwater.program.network import is_local, link_restriction
 

@@ -9,10 +9,10 @@ import pytest
 from headwater.core.errors import ProgramError
 from headwater.core.render import render
 from headwater.core.source import Source
-from headwater.language.datalog import parse
+from headwater.language.datalog.parse import parse
 from headwater.pipeline import compile_tree
 from headwater.program.check import check
-from headwater.program.strata import strata
+from headwater.program.recursion.strata import strata
 from headwater.program.text import print_program
 from tests.program.spec_file import SPECS, Case, cases, settle
 
@@ -65,5 +65,5 @@ def test_each_code_fires_and_holds_back(path) -> None:
 
 def test_every_code_in_the_checks_has_a_spec() -> None:
     source = SPECS.parents[2] / "src" / "headwater" / "program"
-    used = {code for path in source.glob("*.py") for code in re.findall(r'"(HW\d{3})"', path.read_text())}
+    used = {code for path in source.rglob("*.py") for code in re.findall(r'"(HW\d{3})"', path.read_text())}
     assert used == {path.stem for path in (SPECS / "errors").glob("*.spec")}

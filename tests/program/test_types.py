@@ -7,12 +7,12 @@ import pytest
 from headwater.core.errors import CheckProblem
 from headwater.core.source import Source
 from headwater.core.types import Type
-from headwater.language.datalog import parse
-from headwater.language.tree import Constant
+from headwater.language.datalog.parse import parse
+from headwater.language.syntax import Constant
 from headwater.program.check import check
-from headwater.program.literals import microseconds
 from headwater.program.model import Program
-from headwater.program.types import infer, with_types
+from headwater.program.types.inference import infer, with_types
+from headwater.program.types.literals import microseconds
 
 SHORTEST = """
 dist(X, 0) :- source(X).

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 import headwater as hw
-from headwater.provenance import absorption
+from headwater.provenance.functions import absorption
 from tests.engine.opened import Opened
 from tests.oracle.harness import meaning
 from tests.oracle.program import Program, Row, State, to_text

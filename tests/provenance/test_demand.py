@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import headwater as hw
-from headwater.provenance.absorbed import without_lease
-from headwater.provenance.clear import clear_columns
-from headwater.provenance.demand import Demand, Question
-from headwater.provenance.room import Room
-from headwater.provenance.search import Search
+from headwater.provenance.demand.fixed_columns import clear_columns
+from headwater.provenance.demand.magic_sets import Demand, Question
+from headwater.provenance.demand.search import Search
+from headwater.provenance.functions.node_budget import Room
+from headwater.provenance.worlds.kept_worlds import without_lease
 
 _NETWORK = """
 relation link(a: int, b: int, cost: int). relation down(n: int).
@@ -118,7 +118,7 @@ def test_a_question_that_looks_at_too_much_says_so() -> None:
     with pytest.raises(hw.BudgetSpent, match=r"HW903.*300 nodes"):
         db.critical("near", (0, 400, 400))
     assert db.critical("near", (396, 400, 4)).facts != []
-    assert db.probability("near", (0, 400, 400), 0.9) == hw.provenance.questions.Bounds(0.0, 1.0)
+    assert db.probability("near", (0, 400, 400), 0.9) == hw.provenance.demand.questions.Bounds(0.0, 1.0)
 
 
 def test_a_long_chain_of_views_can_be_asked() -> None:

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headwater as hw
-from headwater.provenance import absorption
-from headwater.provenance.absorption import Function
-from headwater.provenance.minimal_sets import MinimalSets
-from headwater.provenance.variables import Variables
+from headwater.provenance.functions import absorption
+from headwater.provenance.functions.absorption import Function
+from headwater.provenance.functions.minimal_sets import MinimalSets
+from headwater.provenance.functions.variables import Variables
 
 Sets = list[frozenset[int]]
 _VARIABLES = (3, 7, 100, 4_000, 65_532)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import headwater as hw
-from headwater.provenance import absorption
+from headwater.provenance.functions import absorption
 
 _CLOSURE = "reachable(X, Y) :- link(X, Y). reachable(X, Z) :- link(X, Y), reachable(Y, Z)."
 _MIXED = """

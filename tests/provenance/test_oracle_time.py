@@ -10,8 +10,8 @@ from hypothesis import given
 
 import headwater as hw
 from headwater.database import _tuples
-from headwater.provenance import absorption
-from headwater.provenance.absorbed import Translated
+from headwater.provenance.functions import absorption
+from headwater.provenance.worlds.kept_worlds import Translated
 from tests.engine.holding import pairs
 from tests.oracle.dice import Dice
 from tests.oracle.program import Row

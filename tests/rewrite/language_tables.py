@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from headwater.core.builtins import BUILTINS
 from headwater.core.errors import ProgramError
-from headwater.core.functions import Function
+from headwater.core.functions.builtins import BUILTINS
+from headwater.core.functions.registry import Function
 from headwater.core.source import Source
-from headwater.language.datalog import parse
+from headwater.language.datalog.parse import parse
 from headwater.program.check import check
 
 PAGE = Path(__file__).parents[2] / "docs" / "language.md"

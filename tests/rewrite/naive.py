@@ -13,25 +13,10 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from headwater.core.functions import FUNCTIONS, lookup
-from headwater.language.tree import (
-    Aggregate,
-    Assign,
-    Atom,
-    Binary,
-    Call,
-    Comparison,
-    Condition,
-    Constant,
-    ListTerm,
-    Negation,
-    Rule,
-    Term,
-    Variable,
-    Wildcard,
-)
+from headwater.core.functions.registry import FUNCTIONS, lookup
+from headwater.language import syntax
 from headwater.program.model import Program, Relation
-from headwater.program.strata import strata
+from headwater.program.recursion.strata import strata
 from tests.oracle.aggregate import aggregate, best_together
 from tests.oracle.program import Agg
 
@@ -92,9 +77,9 @@ def answers(program: Program, state: State) -> State:
     return {name: shown[name] for name in program.outputs}
 
 
-def _derive(name: str, rules: list[Rule], state: State, stated: set[Row]) -> set[Row]:
+def _derive(name: str, rules: list[syntax.Rule], state: State, stated: set[Row]) -> set[Row]:
     own = [rule for rule in rules if rule.head.relation == name]
-    shapes = {at: arg for rule in own for at, arg in enumerate(rule.head.args) if isinstance(arg, Aggregate)}
+    shapes = {at: arg for rule in own for at, arg in enumerate(rule.head.args) if isinstance(arg, syntax.Aggregate)}
     if shapes:
         return _aggregated(own, shapes, state)
     return stated | {
@@ -102,7 +87,7 @@ def _derive(name: str, rules: list[Rule], state: State, stated: set[Row]) -> set
     }
 
 
-def _aggregated(rules: list[Rule], shapes: dict[int, Aggregate], state: State) -> set[Row]:
+def _aggregated(rules: list[syntax.Rule], shapes: dict[int, syntax.Aggregate], state: State) -> set[Row]:
     """The distinct bindings of all rules, pooled per group; a rule without an aggregate pools its plain value."""
     groups: dict[Row, dict[Row, list[Row]]] = defaultdict(dict)
     for number, rule in enumerate(rules):
@@ -124,15 +109,15 @@ def _aggregated(rules: list[Rule], shapes: dict[int, Aggregate], state: State) -
     return rows
 
 
-def _results(shapes: dict[int, Aggregate], pooled: dict[Row, list[Row]]) -> list[list[Any]]:
+def _results(shapes: dict[int, syntax.Aggregate], pooled: dict[Row, list[Row]]) -> list[list[Any]]:
     return [
         aggregate(Agg(shape.function, (), shape.limit), [values[at] for values in pooled.values()])
         for at, shape in enumerate(shapes.values())
     ]
 
 
-def _pooled(arg: Term | Aggregate, shape: Aggregate, binding: Binding, identity: Row) -> Row:
-    if isinstance(arg, Aggregate):
+def _pooled(arg: syntax.Term | syntax.Aggregate, shape: syntax.Aggregate, binding: Binding, identity: Row) -> Row:
+    if isinstance(arg, syntax.Aggregate):
         return tuple(_value(inner, binding) for inner in arg.args)
     return (_value(arg, binding),) if len(shape.args) == 1 else (identity, _value(arg, binding))
 
@@ -152,9 +137,9 @@ def _selected(relation: Relation, rows: set[Row]) -> set[Row]:
     return kept
 
 
-def _solve(rule: Rule, state: State) -> Iterator[Binding]:
+def _solve(rule: syntax.Rule, state: State) -> Iterator[Binding]:
     """All bindings of the body: atoms first, then what computes, then what only checks."""
-    order = {Atom: 0, Assign: 1, Comparison: 2, Condition: 2, Negation: 2}
+    order = {syntax.Atom: 0, syntax.Assign: 1, syntax.Comparison: 2, syntax.Condition: 2, syntax.Negation: 2}
     goals = sorted(rule.body, key=lambda goal: order[type(goal)])
     bindings: list[Binding] = [{}]
     for goal in goals:
@@ -164,38 +149,38 @@ def _solve(rule: Rule, state: State) -> Iterator[Binding]:
 
 def _extend(goal: Any, binding: Binding, state: State) -> Iterator[Binding]:
     match goal:
-        case Atom(relation=relation):
+        case syntax.Atom(relation=relation):
             for row in state[relation]:
                 found = _match(goal, row, binding)
                 if found is not None:
                     yield found
-        case Negation(atom=atom):
+        case syntax.Negation(atom=atom):
             if not any(_match(atom, row, binding) is not None for row in state[atom.relation]):
                 yield binding
-        case Assign(variable=variable, term=term):
+        case syntax.Assign(variable=variable, term=term):
             value = _value(term, binding)
             if value is not None:
                 yield {**binding, variable.name: value}
-        case Comparison(op=op, left=left, right=right):
+        case syntax.Comparison(op=op, left=left, right=right):
             one, other = _value(left, binding), _value(right, binding)
             if one is not None and other is not None and COMPARE[op](one, other):
                 yield binding
-        case Condition(call=call, negated=negated):
+        case syntax.Condition(call=call, negated=negated):
             value = _value(call, binding)
             if value is not None and value is not negated:
                 yield binding
 
 
-def _match(atom: Atom, row: Row, binding: Binding) -> Binding | None:
+def _match(atom: syntax.Atom, row: Row, binding: Binding) -> Binding | None:
     found = dict(binding)
     for arg, value in zip(atom.args, row, strict=True):
         match arg:
-            case Wildcard():
+            case syntax.Wildcard():
                 continue
-            case Constant(value=wanted):
+            case syntax.Constant(value=wanted):
                 if wanted != value:
                     return None
-            case Variable(name=name):
+            case syntax.Variable(name=name):
                 if found.setdefault(name, value) != value:
                     return None
             case _:
@@ -203,20 +188,20 @@ def _match(atom: Atom, row: Row, binding: Binding) -> Binding | None:
     return found
 
 
-def _value(term: Term | Aggregate, binding: Binding) -> Any:
+def _value(term: syntax.Term | syntax.Aggregate, binding: Binding) -> Any:
     match term:
-        case Variable(name=name):
+        case syntax.Variable(name=name):
             return binding[name]
-        case Constant(value=value):
+        case syntax.Constant(value=value):
             return value
-        case ListTerm(items=items, tail=None):
+        case syntax.ListTerm(items=items, tail=None):
             return tuple(_value(item, binding) for item in items)
-        case Binary(op=op, left=left, right=right):
+        case syntax.Binary(op=op, left=left, right=right):
             one, other = _value(left, binding), _value(right, binding)
             if one is None or other is None or (op in "/%" and other == 0):
                 return None
             return ARITHMETIC[op](one, other)
-        case Call(function=function, args=args):
+        case syntax.Call(function=function, args=args):
             values = [_value(arg, binding) for arg in args]
             found = lookup(FUNCTIONS, function)
             assert found is not None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headwater.core.source import Source
-from headwater.language.datalog import parse
+from headwater.language.datalog.parse import parse
 from headwater.program.check import check
 from headwater.program.model import Program
 from headwater.program.text import print_program

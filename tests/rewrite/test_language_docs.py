@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headwater.core.types import ONE_WORD
-from headwater.program.aggregates import AGGREGATES
+from headwater.program.recursion.aggregates import AGGREGATES
 from headwater.rewrite.rules import rewrite
 from tests.rewrite.language_tables import ERROR, PAGE, PROGRAM, updated
 from tests.rewrite.spec_cases import compiled

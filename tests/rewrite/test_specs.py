@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headwater.core.source import Source
-from headwater.language.datalog import parse
+from headwater.language.datalog.parse import parse
 from headwater.program.text import print_program
 from tests.rewrite.spec_cases import FOLDER, REWRITES, Case, all_cases, cases
 

@@ -18,8 +18,8 @@ from pyspark.sql import functions as sf
 import headwater as hw
 from conftest import SECRET_SETTINGS
 from headwater import spark as hws
-from headwater.spark import gangs
-from headwater.spark.session import local_session
+from headwater.spark.session.session import local_session
+from headwater.spark.shards import gang_job as gangs
 
 CLOSURE = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
 COMPONENTS = (

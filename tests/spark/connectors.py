@@ -17,7 +17,7 @@ from typing import Any
 
 import pyspark
 
-from headwater.spark.session import local_session
+from headwater.spark.session.session import local_session
 
 DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",

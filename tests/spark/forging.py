@@ -22,9 +22,9 @@ import numpy as np
 import pytest
 
 from headwater.core.errors import HeadwaterError
-from headwater.engine.checksum import checksum
-from headwater.spark.checkpoint import Checkpoint
-from headwater.spark.shelf import Shelf
+from headwater.engine.border.checksum import checksum
+from headwater.spark.state.checkpoint import Checkpoint
+from headwater.spark.state.shard_cache import ShardCache
 from tests.database.forging import CHANGES, ODD, put_together, taken_apart
 from tests.spark.kept import Kept, lockstep
 
@@ -41,8 +41,8 @@ _FRAME = struct.Struct("<8sQQ")
 def saved(folder: Path) -> None:
     """A checkpoint of two shards, each with a snapshot and some logs."""
     with pytest.MonkeyPatch.context() as patched:  # the snapshot is due after batch 3, however long anything takes
-        patched.setattr("headwater.spark.cadence._MOST_LOGS", 4)
-        patched.setattr("headwater.spark.cadence._SHORT", 1e9)
+        patched.setattr("headwater.spark.state.snapshot_policy._MOST_LOGS", 4)
+        patched.setattr("headwater.spark.state.snapshot_policy._SHORT", 1e9)
         kept = Kept.of_text(TEXT, ("reach", "cost"), folder, 2, "exchange", 5)
         for batch in range(5):
             kept.apply(*rows(batch))
@@ -114,19 +114,19 @@ def tried(folder: Path) -> str:
     try:
         driver = Checkpoint(str(folder))
         assert driver.manifest is not None
-        recipe = driver.manifest.recipe
-        scheme = recipe.scheme()
-        driver.resume(recipe)
+        definition = driver.manifest.definition
+        sharding = definition.sharding()
+        driver.resume(definition)
         batch = driver.manifest.batch + 1
-        assignment = driver.assignment(recipe, scheme, batch)
-        for shard in range(recipe.shards):
-            with Shelf().reading(assignment, shard) as member:
+        assignment = driver.assignment(definition, sharding, batch)
+        for shard in range(definition.shards):
+            with ShardCache().reading(assignment, shard) as member:
                 for view in ("reach", "cost", "link"):
                     member.rows(view)
         kept = Kept.__new__(Kept)
-        kept.scheme, kept.recipe, kept.workers, kept.dice = scheme, recipe, [Shelf()], random.Random(1)
+        kept.sharding, kept.definition, kept.workers, kept.dice = sharding, definition, [ShardCache()], random.Random(1)
         done = lockstep(kept.runs(assignment, *(kept._arrow(side) for side in rows(batch))))
-        driver.commit(recipe, batch, [one.report for one in done])
+        driver.commit(definition, batch, [one.report for one in done])
     except HeadwaterError:
         return "refused"
     finally:

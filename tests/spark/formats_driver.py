@@ -4,7 +4,7 @@
 
 The files of changes in FOLDER/later are given to the stream step by step. In between a run ends when its changes were
 told, but not to the end, and another one before anything was told. What is there in the end is printed, then what a
-stream that reads the format leads to, by the recipe on the page about Spark.
+stream that reads the format leads to, by the definition on the page about Spark.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ KINDS = ("changes", "current")
 # Sources
 
 
-def recipe(name: str) -> Callable[[], list[list[Any]]]:
+def definition(name: str) -> Callable[[], list[list[Any]]]:
     """Runs what the page says, and gives the view."""
     found = re.search(rf"^```python {name}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     assert found is not None
@@ -117,7 +117,7 @@ def evaluated(links: Any) -> list[list[Any]]:
 def from_delta() -> list[Any]:
     """Commits of every kind, several of them in one batch; the table beside the view after each batch."""
     table = f"delta.`{folder}/links`"
-    ran = recipe("from_delta.py")
+    ran = definition("from_delta.py")
     told = []
     for commits in COMMITS:
         for commit in commits:
@@ -151,7 +151,7 @@ COMMITS = (
 
 def from_kafka() -> list[Any]:
     """Messages by row, in two batches; a row that comes and goes in one, and two that are no rows."""
-    ran = recipe("from_kafka.py")
+    ran = definition("from_kafka.py")
     told = []
     for batch in MESSAGES:
         for pair, kind in batch:  # one after the other, so that their order is known
@@ -171,7 +171,7 @@ MESSAGES = (
 
 def from_iceberg() -> list[Any]:
     """Rows that are appended to a table, in two batches."""
-    ran = recipe("from_iceberg.py")
+    ran = definition("from_iceberg.py")
     spark.sql("CREATE TABLE lake.db.links (src STRING, dst STRING) USING iceberg")
     told = []
     for rows in ("('1', '2'), ('3', '4')", "('2', '3')"):

@@ -1,7 +1,7 @@
 """A program over shards that live in a checkpoint, as the oracle's harness sees it, with mishaps in every batch.
 
 There is a driver that may die between any two steps of a batch, or be overtaken by another one, and three workers, each
-with a shelf of its own, any of which may get any shard and may forget everything at any time.
+with a cache of its own, any of which may get any shard and may forget everything at any time.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import pytest
 import headwater as hw
 from headwater.core.errors import StateError
 from headwater.core.types import Type
-from headwater.exchange.scheme import choose
+from headwater.exchange.sharding import choose
 from headwater.exchange.wire import Incoming, Outgoing, delivered
-from headwater.spark.checkpoint import Assignment, Checkpoint
-from headwater.spark.manifest import Manifest, Report
-from headwater.spark.recipe import Recipe
-from headwater.spark.shelf import Done, Shelf
+from headwater.spark.state.checkpoint import Assignment, Checkpoint
+from headwater.spark.state.manifest import Manifest, Report
+from headwater.spark.state.query_definition import QueryDefinition
+from headwater.spark.state.shard_cache import Done, ShardCache
 from tests.exchange.sharded import NotPlaced, to_rows, to_table
 from tests.oracle.harness import Changes, Fact
 from tests.oracle.program import Program, Row, to_text
@@ -69,14 +69,14 @@ class Kept:
     ) -> None:
         compiled = hw.compile(text)
         try:
-            self.scheme = choose(compiled, known, max(2, shards), kinds=(kind,))
+            self.sharding = choose(compiled, known, max(2, shards), kinds=(kind,))
         except ValueError:
             raise NotPlaced from None
-        self.recipe = Recipe.of(compiled, self.scheme, shards, known=known)
+        self.definition = QueryDefinition.of(compiled, self.sharding, shards, known=known)
         self.outputs = outputs
         self.path = str(folder)
         self.dice = dice
-        self.workers = [Shelf() for _ in range(3)]
+        self.workers = [ShardCache() for _ in range(3)]
         self.batch = -1
         self._new_driver()
         self.apply({}, {})
@@ -107,8 +107,8 @@ class Kept:
     def rows(self, relation: str) -> set[Row]:
         found: list[Row] = []
         assignment = self.assignment()
-        for shard in range(self.recipe.shards):
-            worker = self.dice.choice([Shelf(), *self.workers])
+        for shard in range(self.definition.shards):
+            worker = self.dice.choice([ShardCache(), *self.workers])
             with worker.reading(assignment, shard) as member:
                 found += to_rows(member.rows(relation))
         assert len(found) == len(set(found)), "a row lives on one shard"
@@ -123,15 +123,15 @@ class Kept:
     # What happens
 
     def assignment(self) -> Assignment:
-        return self.driver.assignment(self.recipe, self.scheme, self.batch)
+        return self.driver.assignment(self.definition, self.sharding, self.batch)
 
     def runs(
         self, assignment: Assignment, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table], now: int | None = None
     ) -> list[Run]:
-        shards = self.recipe.shards
-        moments = [one for one in (now, self.scheme.latest(inserts)) if one is not None]
+        shards = self.definition.shards
+        moments = [one for one in (now, self.sharding.latest(inserts)) if one is not None]
         now = max(moments, default=None)
-        came, went = (self.scheme.dealt(changes, shards) for changes in (inserts, deletes))
+        came, went = (self.sharding.dealt(changes, shards) for changes in (inserts, deletes))
         return [
             self.dice.choice(self.workers).transaction(assignment, shard, came[shard], went[shard], now=now)
             for shard in range(shards)
@@ -166,25 +166,25 @@ class Kept:
             earlier = self.driver
             self._new_driver()
             with pytest.raises(StateError, match=r"error\[HW931\]"):
-                earlier.commit(self.recipe, self.batch, reports)
-            self.driver.commit(self.recipe, self.batch, _reports(self.run(self.assignment(), *tables)))
+                earlier.commit(self.definition, self.batch, reports)
+            self.driver.commit(self.definition, self.batch, _reports(self.run(self.assignment(), *tables)))
         elif chance < 0.5:  # or it opened it just before this one's manifest is there: that counts, and not its own
             earlier = self.driver
             self._new_driver()
             others = _reports(self.run(self.assignment(), *tables))
             made = self._create(earlier, reports)
-            assert self.driver.commit(self.recipe, self.batch, others) == made
+            assert self.driver.commit(self.definition, self.batch, others) == made
         else:
-            self.driver.commit(self.recipe, self.batch, reports)
+            self.driver.commit(self.definition, self.batch, reports)
 
     def _create(self, driver: Checkpoint, reports: list[Report]) -> Manifest:
-        manifest = driver.prepared(self.recipe, self.batch, reports)
+        manifest = driver.prepared(self.definition, self.batch, reports)
         assert driver.folder.create(f"manifest-{self.batch}", manifest.to_bytes())
         return manifest
 
     def _new_driver(self) -> None:
         self.driver = Checkpoint(self.path)
-        self.driver.resume(self.recipe)
+        self.driver.resume(self.definition)
 
     def _arrow(self, rows: Rows) -> dict[str, pa.Table]:
-        return {name: to_table(self.scheme.table(name), list(many)) for name, many in rows.items()}
+        return {name: to_table(self.sharding.table(name), list(many)) for name, many in rows.items()}

@@ -24,8 +24,8 @@ from workers import python_workers
 import headwater as hw
 from conftest import FAR_SETTINGS
 from headwater import spark as hws
-from headwater.spark import filesystem, hadoop
-from headwater.spark.session import local_session
+from headwater.spark.session.session import local_session
+from headwater.spark.state import filesystem, hadoop
 
 TEXT = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
 STEPS = ("_write", "_move_unless_there", "_remove_file")

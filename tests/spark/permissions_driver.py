@@ -15,7 +15,7 @@ from typing import Any
 
 import headwater as hw
 from headwater import spark as hws
-from headwater.spark.session import local_session
+from headwater.spark.session.session import local_session
 
 TEXT = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
 PLACES = ("state/headwater/shard-0", "state/headwater", "out/reach/changes")

@@ -18,8 +18,8 @@ from typing import Any
 
 import headwater as hw
 from headwater import spark as hws
-from headwater.spark import filesystem
-from headwater.spark.session import local_session
+from headwater.spark.session.session import local_session
+from headwater.spark.state import filesystem
 
 TEXT = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
 

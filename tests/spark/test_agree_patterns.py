@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.core import regex
-from headwater.core.builtins import BUILTINS
+from headwater.core.functions import regex
+from headwater.core.functions.builtins import BUILTINS
 
 TEXTS = (
     "",

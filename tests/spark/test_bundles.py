@@ -6,9 +6,9 @@ import pyarrow as pa
 
 import headwater as hw
 from headwater.core.types import Type
-from headwater.exchange.scheme import choose
-from headwater.spark.bundles import EVERYWHERE, Arrived, arrive, bundle
-from headwater.spark.contract import Input
+from headwater.exchange.sharding import choose
+from headwater.spark.inputs.bundles import EVERYWHERE, Arrived, arrive, bundle
+from headwater.spark.inputs.contract import Input
 
 PROGRAM = hw.compile("relation link(x: int, y: int). reach(X, Y) :- link(X, Y).")
 KINDS = (Type.INT, Type.INT)
@@ -17,13 +17,13 @@ CHANGES = Input("link", ("x", "y"), KINDS, (False, False), (0, 1), change=2)
 
 
 def sent(*parts: tuple[Input, pa.Table]) -> Arrived:
-    scheme = choose(PROGRAM, None, 1)
+    sharding = choose(PROGRAM, None, 1)
     batches = [
         bundled
         for task, (given, rows) in enumerate(parts)
-        for bundled in bundle(rows.to_batches(), given, scheme, 1, task)
+        for bundled in bundle(rows.to_batches(), given, sharding, 1, task)
     ]
-    return arrive(reversed(batches), scheme)
+    return arrive(reversed(batches), sharding)
 
 
 def test_rows_that_are_there_and_changes_of_one_relation_together() -> None:
@@ -53,23 +53,23 @@ def test_what_does_not_fit_is_set_aside_with_its_reason() -> None:
 
 
 def test_static_rows_come_before_those_of_streams_whichever_task_has_them() -> None:
-    scheme = choose(PROGRAM, None, 1)
-    static = bundle(pa.table({"x": [2], "y": [3]}).to_batches(), PLAIN, scheme, 1, 7)
+    sharding = choose(PROGRAM, None, 1)
+    static = bundle(pa.table({"x": [2], "y": [3]}).to_batches(), PLAIN, sharding, 1, 7)
     changes = pa.table({"x": [2, 1], "y": [3, 2], "c": ["delete", "insert"]})
-    feed = bundle(changes.to_batches(), CHANGES, scheme, 1, 0, "stream")
-    arrived = arrive([*feed, *static], scheme)
+    feed = bundle(changes.to_batches(), CHANGES, sharding, 1, 0, "stream")
+    arrived = arrive([*feed, *static], sharding)
     assert arrived.inserts["link"].to_pylist() == [{"x": 1, "y": 2}]
     assert arrived.deletes["link"].to_pylist() == [{"x": 2, "y": 3}]
 
 
 def test_rows_without_columns_are_counted() -> None:
-    scheme = choose(hw.compile("relation open(). shop() :- open()."), None, 1)
+    sharding = choose(hw.compile("relation open(). shop() :- open()."), None, 1)
     rows = pa.table({"row": [True]})
-    arrived = arrive(list(bundle(rows.to_batches(), Input("open", (), (), (), ()), scheme, 1, 0)), scheme)
+    arrived = arrive(list(bundle(rows.to_batches(), Input("open", (), (), (), ()), sharding, 1, 0)), sharding)
     assert (arrived.inserts["open"].num_columns, arrived.inserts["open"].num_rows) == (0, 1)
     feed = pa.table({"c": ["insert", "delete"]})
     given = Input("open", (), (), (), (), change=0)
-    arrived = arrive(list(bundle(feed.to_batches(), given, scheme, 1, 0)), scheme)
+    arrived = arrive(list(bundle(feed.to_batches(), given, sharding, 1, 0)), sharding)
     assert (arrived.deletes["open"].num_columns, arrived.deletes["open"].num_rows) == (0, 1)
     assert not arrived.inserts
 
@@ -110,28 +110,28 @@ def test_rows_without_an_order_come_before_those_with_one() -> None:
 
 def test_columns_may_have_any_names() -> None:
     """Also those that we give to what stands beside them."""
-    scheme = choose(hw.compile("relation flag(_insert: bool, _order: int). up(X, Y) :- flag(X, Y)."), None, 1)
+    sharding = choose(hw.compile("relation flag(_insert: bool, _order: int). up(X, Y) :- flag(X, Y)."), None, 1)
     kinds = (Type.BOOL, Type.INT)
     given = Input("flag", ("_insert", "_order"), kinds, (False, False), (0, 1))
     rows = pa.table({"_insert": [True, False], "_order": [2, 1]})
-    arrived = arrive(list(bundle(rows.to_batches(), given, scheme, 1, 0)), scheme)
+    arrived = arrive(list(bundle(rows.to_batches(), given, sharding, 1, 0)), sharding)
     assert arrived.inserts["flag"].to_pylist() == rows.to_pylist()
     assert not arrived.deletes
     feed = pa.table([[True, False], [2, 1], ["delete", "insert"]], names=["_insert", "_order", "c"])
     changes = Input("flag", given.names, kinds, (False, False), (0, 1), change=2)
-    arrived = arrive(list(bundle(feed.to_batches(), changes, scheme, 1, 0)), scheme)
+    arrived = arrive(list(bundle(feed.to_batches(), changes, sharding, 1, 0)), sharding)
     assert arrived.inserts["flag"].to_pylist() == [{"_insert": False, "_order": 1}]
     assert arrived.deletes["flag"].to_pylist() == [{"_insert": True, "_order": 2}]
 
 
 def test_text_that_is_no_utf8_is_set_aside() -> None:
-    scheme = choose(hw.compile("relation tag(s: string, l: list). named(S, L) :- tag(S, L)."), None, 1)
+    sharding = choose(hw.compile("relation tag(s: string, l: list). named(S, L) :- tag(S, L)."), None, 1)
     given = Input("tag", ("s", "l"), (Type.STRING, Type.LIST), (False, False), (0, 1), change=2)
     garbled = pa.array([b"a", b"\xff!", b"c", b"d"]).view(pa.string())
     lists = pa.ListArray.from_arrays([0, 1, 2, 3, 4], pa.array([b"a", b"b", b"\xfe", b"d"]).view(pa.string()))
     directions = pa.array([b"insert", b"insert", b"insert", b"\xfd"]).view(pa.string())
     feed = pa.table([garbled, lists, directions], names=["s", "l", "c"])
-    arrived = arrive(list(bundle(feed.to_batches(), given, scheme, 1, 0)), scheme)
+    arrived = arrive(list(bundle(feed.to_batches(), given, sharding, 1, 0)), sharding)
     assert arrived.inserts["tag"].to_pylist() == [{"s": "a", "l": ["a"]}]
     assert [(one.reason.partition(", not one of")[0], one.row) for one in arrived.rejected] == [
         ("`_change_type` is None", '{"s": "d", "l": ["d"], "_change_type": "\\\\xfd"}'),
@@ -142,14 +142,14 @@ def test_text_that_is_no_utf8_is_set_aside() -> None:
 
 def test_a_shard_gets_the_rows_that_it_owns_and_what_all_hold() -> None:
     rows = pa.table({"x": list(range(40)), "y": [x % 3 for x in range(40)]})
-    scheme = choose(PROGRAM, None, 3, kinds=("exchange",))
-    owners = scheme.owners("link", rows, 3)
+    sharding = choose(PROGRAM, None, 3, kinds=("exchange",))
+    owners = sharding.owners("link", rows, 3)
     assert owners is not None
-    records = list(bundle(rows.to_batches(), PLAIN, scheme, 3, 0))
+    records = list(bundle(rows.to_batches(), PLAIN, sharding, 3, 0))
     shards = [record.column("shard").to_pylist() for record in records]
     assert shards == [[0], [1], [2]]
     for (shard,), record in zip(shards, records, strict=True):
-        arrived = arrive([record], scheme)
+        arrived = arrive([record], sharding)
         assert arrived.inserts["link"].column("x").to_pylist() == [x for x in range(40) if owners[x] == shard]
     everywhere = choose(PROGRAM, None, 3, kinds=("decomposed",))
     (record,) = bundle(rows.to_batches(), PLAIN, everywhere, 3, 0)

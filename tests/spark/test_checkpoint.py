@@ -22,13 +22,13 @@ import pytest
 import headwater as hw
 from headwater.core.errors import StateError
 from headwater.core.types import Type
-from headwater.exchange.scheme import choose
-from headwater.spark import filesystem
-from headwater.spark.checkpoint import Checkpoint
-from headwater.spark.filesystem import ArrowFolder, Folder, LocalFolder, folder
-from headwater.spark.manifest import Manifest, Report
-from headwater.spark.recipe import Recipe
-from headwater.spark.shelf import Shelf
+from headwater.exchange.sharding import choose
+from headwater.spark.state import filesystem
+from headwater.spark.state.checkpoint import Checkpoint
+from headwater.spark.state.filesystem import ArrowFolder, Folder, LocalFolder, folder
+from headwater.spark.state.manifest import Manifest, Report
+from headwater.spark.state.query_definition import QueryDefinition
+from headwater.spark.state.shard_cache import ShardCache
 from tests.exchange.sharded import to_rows
 from tests.spark.kept import lockstep
 
@@ -62,33 +62,33 @@ class Query:
 
     def __init__(self, path: Path, text: str = TEXT, kind: str = "exchange", shards: int = SHARDS) -> None:
         program = hw.compile(text)
-        self.scheme = choose(program, None, shards, kinds=(kind,))
-        self.recipe = Recipe.of(program, self.scheme, shards)
+        self.sharding = choose(program, None, shards, kinds=(kind,))
+        self.definition = QueryDefinition.of(program, self.sharding, shards)
         self.driver = Checkpoint(str(path))
-        self.driver.resume(self.recipe)
-        self.shelf = Shelf()
+        self.driver.resume(self.definition)
+        self.cache = ShardCache()
 
     def run(self, until: int = len(BATCHES)) -> None:
         first = self.driver.committed or 0  # as Spark does it: the last batch may come again, older ones do not
         for batch, (insert, delete) in list(enumerate(BATCHES[:until]))[first:]:
             if self.driver.is_due(batch):
-                self.driver.commit(self.recipe, batch, self.reports(batch, insert, delete), rejected={"link": 1})
+                self.driver.commit(self.definition, batch, self.reports(batch, insert, delete), rejected={"link": 1})
 
     def reports(self, batch: int, insert: list[tuple[int, int]], delete: list[tuple[int, int]]) -> list[Report]:
-        assignment = pickle.loads(pickle.dumps(self.driver.assignment(self.recipe, self.scheme, batch)))
+        assignment = pickle.loads(pickle.dumps(self.driver.assignment(self.definition, self.sharding, batch)))
         parts: list[tuple[dict[str, pa.Table], dict[str, pa.Table]]] = [({}, {}) for _ in range(SHARDS)]
         for side, rows in enumerate((insert, delete)):
             table = pa.table({"x": [x for x, _ in rows], "y": [y for _, y in rows]}, schema=LINKS)
-            for shard, part in self.scheme.route("link", table, SHARDS):
+            for shard, part in self.sharding.route("link", table, SHARDS):
                 parts[shard][side]["link"] = part
-        done = lockstep([self.shelf.transaction(assignment, shard, *parts[shard]) for shard in range(SHARDS)])
+        done = lockstep([self.cache.transaction(assignment, shard, *parts[shard]) for shard in range(SHARDS)])
         return [Report.from_text(one.report.to_text()) for one in done]
 
     def reach(self) -> set[tuple[int, int]]:
-        assignment = self.driver.assignment(self.recipe, self.scheme, 0)
+        assignment = self.driver.assignment(self.definition, self.sharding, 0)
         found: list[Any] = []
         for shard in range(SHARDS):
-            with Shelf().reading(assignment, shard) as member:
+            with ShardCache().reading(assignment, shard) as member:
                 found += to_rows(member.rows("reach"))
         assert len(found) == len(set(found))
         return set(found)
@@ -100,7 +100,7 @@ LINKS = pa.schema([("x", pa.int64()), ("y", pa.int64())])
 @pytest.fixture(params=[1, 100])
 def often(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Snapshots at every batch, and none."""
-    monkeypatch.setattr("headwater.spark.cadence._MOST_LOGS", request.param)
+    monkeypatch.setattr("headwater.spark.state.snapshot_policy._MOST_LOGS", request.param)
 
 
 def files(path: Path) -> set[str]:
@@ -257,7 +257,7 @@ def test_batches_that_are_done_or_missing(tmp_path: Path) -> None:
     with pytest.raises(StateError, match=r"goes on with batch 5, but the state in .* is of batch 1: what came between"):
         query.driver.is_due(5)
     with pytest.raises(StateError, match=r"batch 2 was reported by shards \[1\] of 2; it is not committed"):
-        query.driver.commit(query.recipe, 2, query.reports(2, *BATCHES[2])[1:])
+        query.driver.commit(query.definition, 2, query.reports(2, *BATCHES[2])[1:])
     query.run()
     assert Query(tmp_path).reach() == expected(len(BATCHES))
 
@@ -289,27 +289,27 @@ def test_manifests_come_back_as_they_were(tmp_path: Path) -> None:
     manifest = query.driver.manifest
     assert manifest is not None
     assert Manifest.from_bytes(manifest.to_bytes(), "here") == manifest
-    assert manifest.recipe == query.recipe
-    assert manifest.recipe.scheme() == query.scheme
+    assert manifest.definition == query.definition
+    assert manifest.definition.sharding() == query.sharding
 
 
 def test_every_task_is_an_attempt_of_its_own(tmp_path: Path) -> None:
     query = Query(tmp_path)
-    made = query.driver.assignment(query.recipe, query.scheme, 0)
+    made = query.driver.assignment(query.definition, query.sharding, 0)
     text = pickle.dumps(made)
     tasks = [pickle.loads(text) for _ in range(3)]
     assert len({made.attempt, *(task.attempt for task in tasks)}) == 4
-    assert all((task.scheme, task.parts, task.batch) == (made.scheme, made.parts, made.batch) for task in tasks)
+    assert all((task.sharding, task.parts, task.batch) == (made.sharding, made.parts, made.batch) for task in tasks)
 
 
-def test_a_shelf_keeps_no_more_than_it_may(tmp_path: Path) -> None:
+def test_a_cache_keeps_no_more_than_it_may(tmp_path: Path) -> None:
     query = Query(tmp_path)
-    query.shelf = Shelf(limit=0)
+    query.cache = ShardCache(limit=0)
     query.run()
-    assignment = query.driver.assignment(query.recipe, query.scheme, len(BATCHES))
-    kept = [shard for shard in range(SHARDS) if query.shelf.keeps(assignment, shard)]
+    assignment = query.driver.assignment(query.definition, query.sharding, len(BATCHES))
+    kept = [shard for shard in range(SHARDS) if query.cache.keeps(assignment, shard)]
     assert len(kept) == 1, "the last one, which will be needed again"
-    assert query.shelf.has(assignment, kept[0])
+    assert query.cache.has(assignment, kept[0])
     assert query.reach() == expected(len(BATCHES))
 
 
@@ -348,22 +348,22 @@ def test_other_shards_and_kinds_are_refused(tmp_path: Path) -> None:
 def test_other_types_of_inputs_are_refused() -> None:
     program = hw.compile("v(X) :- e(X, Y).")
     made = [
-        Recipe.of(program, choose(program, known, 2), 2, known=known, columns={"e": ("a", "b")})
+        QueryDefinition.of(program, choose(program, known, 2), 2, known=known, columns={"e": ("a", "b")})
         for known in ({"e": (Type.INT, Type.INT)}, {"e": (Type.INT, Type.STRING)})
     ]
     with pytest.raises(StateError, match=r"the input `e` was \(a int, b int\) and is \(a int, b string\)"):
         made[0].refuse_other(made[1], "it")
-    made[0].refuse_other(Recipe.from_json(made[0].to_json()), "it")
+    made[0].refuse_other(QueryDefinition.from_json(made[0].to_json()), "it")
 
 
 def test_plans_are_the_same_in_every_process() -> None:
     source = f"""
 import headwater as hw
-from headwater.exchange.scheme import choose
-from headwater.spark.recipe import Recipe
+from headwater.exchange.sharding import choose
+from headwater.spark.state.query_definition import QueryDefinition
 for kind in ("exchange", "decomposed"):
     program = hw.compile({TEXT!r})
-    print(Recipe.of(program, choose(program, None, 2, kinds=(kind,)), 2).fingerprint)
+    print(QueryDefinition.of(program, choose(program, None, 2, kinds=(kind,)), 2).fingerprint)
 """
     told = {
         subprocess.run(

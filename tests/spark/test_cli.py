@@ -133,7 +133,7 @@ def test_files_of_every_kind_arrive_and_a_second_run_goes_on(spark: Any, kind: s
 
 
 @pytest.mark.usefixtures("folder")
-def test_csv_that_arrives_means_what_it_means_without_spark(spark: Any) -> None:
+def test_csv_that_arrives_run_plan_what_it_run_plan_without_spark(spark: Any) -> None:
     Path("p.dl").write_text("relation note(a: string, b: list). seen(A, B) :- note(A, B).")
     Path("in").mkdir()
     texts = ['\ufeffa,b\n"say ""so""",[1]\n"c:\\",[x]\n"two\nlines",[]\n,"[y, z]"\n"",[]\nfew\n', "", "q\r\nw,e,r\r\n"]

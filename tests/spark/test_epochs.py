@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from headwater.core.errors import StateError
-from headwater.spark import epochs
-from headwater.spark.checkpoint import Checkpoint
-from headwater.spark.filesystem import LocalFolder
-from headwater.spark.manifest import Report
+from headwater.spark.state import epochs
+from headwater.spark.state.checkpoint import Checkpoint
+from headwater.spark.state.filesystem import LocalFolder
+from headwater.spark.state.manifest import Report
 from tests.spark.test_checkpoint import BATCHES, Query, expected, files, folders
 
 TAKEN = (
@@ -29,7 +29,7 @@ def test_a_later_run_leaves_the_files_of_a_batch_in_flight_alone(tmp_path: Path)
     second = Query(tmp_path)
     assert before - files(tmp_path) == {"headwater/epoch-1"}
     with pytest.raises(StateError, match=TAKEN + r"; the other one has epoch 2, taken at \S+ by .*, process \d+\. "):
-        first.driver.commit(first.recipe, 1, written)
+        first.driver.commit(first.definition, 1, written)
     second.run()
     assert Query(tmp_path).reach() == expected(len(BATCHES))
 
@@ -38,11 +38,11 @@ def test_a_commit_just_after_the_epoch_was_taken_counts(tmp_path: Path) -> None:
     """The earlier run had checked its epoch, and then took its time to create the manifest."""
     first = Query(tmp_path)
     first.run(1)
-    made = first.driver.prepared(first.recipe, 1, first.reports(1, *BATCHES[1]), rejected={"link": 10})
+    made = first.driver.prepared(first.definition, 1, first.reports(1, *BATCHES[1]), rejected={"link": 10})
     second = Query(tmp_path)
     theirs = second.reports(1, *BATCHES[1])
     assert first.driver.folder.create("manifest-1", made.to_bytes())
-    assert second.driver.commit(second.recipe, 1, theirs, rejected={"link": 1}) == made
+    assert second.driver.commit(second.definition, 1, theirs, rejected={"link": 1}) == made
     second.run()
     assert Query(tmp_path).reach() == expected(len(BATCHES))
     assert second.driver.manifest is not None
@@ -55,7 +55,7 @@ def test_a_commit_just_after_the_epoch_was_taken_counts(tmp_path: Path) -> None:
 def test_a_batch_that_spark_knows_to_be_committed_is_looked_for(tmp_path: Path) -> None:
     first = Query(tmp_path)
     first.run(1)
-    made = first.driver.prepared(first.recipe, 1, first.reports(1, *BATCHES[1]))
+    made = first.driver.prepared(first.definition, 1, first.reports(1, *BATCHES[1]))
     second = Query(tmp_path)
     first.driver.folder.create("manifest-1", made.to_bytes())
     assert second.driver.is_due(2)
@@ -69,7 +69,7 @@ def test_a_commit_that_names_a_file_which_is_gone_is_refused(tmp_path: Path) -> 
     lost = tmp_path / "headwater" / reports[1].part.logs[-1].name
     lost.unlink()
     with pytest.raises(StateError, match=rf"batch 2 is not committed: .* lacks shard-1/{lost.name}, which the shards"):
-        query.driver.commit(query.recipe, 2, reports)
+        query.driver.commit(query.definition, 2, reports)
     assert Query(tmp_path).reach() == expected(2)
 
 
@@ -79,7 +79,7 @@ def test_the_first_commit_of_a_run_looks_for_all_files(tmp_path: Path) -> None:
     reports = again.reports(2, *BATCHES[2])
     (tmp_path / "headwater" / reports[0].part.logs[0].name).unlink()
     with pytest.raises(StateError, match="batch 2 is not committed"):
-        again.driver.commit(again.recipe, 2, reports)
+        again.driver.commit(again.definition, 2, reports)
 
 
 def test_a_run_whose_checkpoint_was_replaced_stops(tmp_path: Path) -> None:
@@ -179,12 +179,12 @@ class Runs:
         batch, reports = self.reported.pop(one)
         if self.dice.random() < 0.3:  # another one opens the checkpoint after the check, before the commit
             one.driver.hold()
-            made = one.driver.prepared(one.recipe, batch, reports, rejected={"link": 1})
+            made = one.driver.prepared(one.definition, batch, reports, rejected={"link": 1})
             self.live.append(Query(self.path))
             one.driver.folder.create(f"manifest-{batch}", made.to_bytes())
             self.live.remove(one)
         else:
-            one.driver.commit(one.recipe, batch, reports, rejected={"link": 1})
+            one.driver.commit(one.definition, batch, reports, rejected={"link": 1})
 
 
 def test_runs_in_any_order_of_their_steps(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from py4j.protocol import Py4JError
 
 import headwater as hw
 from headwater import spark as hws
-from headwater.core.functions import unregister
-from headwater.spark import gangs
-from headwater.spark.failures import stopped
+from headwater.core.functions.registry import unregister
+from headwater.spark.session.failures import stopped
+from headwater.spark.shards import gang_job as gangs
 from tests.spark.test_maintain import CLOSURE, COMPONENTS, NOW, closure, drop, finish, link, rows, stream
 from tests.spark.workers import listening, python_workers
 

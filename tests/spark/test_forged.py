@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 from headwater.core.errors import StateError
-from headwater.exchange.wire import Incoming, Parcel, Stir, read_incoming, write_incoming
-from headwater.spark import log
-from headwater.spark.manifest import Manifest
+from headwater.exchange.wire import Activity, Incoming, Parcel, read_incoming, write_incoming
+from headwater.spark.state import log
+from headwater.spark.state.manifest import Manifest
 from tests.spark import forging
 
 
@@ -65,7 +65,7 @@ def test_a_manifest_names_files_below_its_folder_only(name: str, manifest: bytes
     ],
 )
 def test_rows_that_take_no_bytes_are_refused(rows: pa.Table, reason: str) -> None:
-    content = write_incoming(Incoming([(1, Parcel("outbox", False, rows))], Stir.SENT))
+    content = write_incoming(Incoming([(1, Parcel("outbox", False, rows))], Activity.SENT))
     with pytest.raises(StateError, match=reason):
         read_incoming(content)
     written = b"".join(map(bytes, log.write(log.Entry(False, {"link": rows}, {}), {}, "some log")))

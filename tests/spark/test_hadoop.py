@@ -15,9 +15,9 @@ import pytest
 import headwater as hw
 from headwater import spark as hws
 from headwater.core.errors import StateError
-from headwater.spark.filesystem import folder
-from headwater.spark.hadoop import HadoopFolder
-from headwater.spark.relay import RelayedFolder
+from headwater.spark.state.filesystem import folder
+from headwater.spark.state.hadoop import HadoopFolder
+from headwater.spark.state.relay import RelayedFolder
 from tests.spark.conftest import FAR
 from tests.spark.test_maintain import (
     CLOSURE,

@@ -17,8 +17,8 @@ from pyspark.errors import StreamingQueryException
 import headwater as hw
 from headwater import spark as hws
 from headwater.files.names import file_name
-from headwater.spark import rounds
-from headwater.spark.checkpoint import Checkpoint
+from headwater.spark.shards import rounds
+from headwater.spark.state.checkpoint import Checkpoint
 from tests.spark.workers import python_workers
 
 CLOSURE = "reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."

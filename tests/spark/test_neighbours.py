@@ -20,13 +20,15 @@ import pyarrow as pa
 import pytest
 
 import headwater as hw
-from headwater.exchange.scheme import choose
-from headwater.spark import lines, neighbours, shelf
-from headwater.spark.checkpoint import Assignment, Checkpoint
-from headwater.spark.lines import message_of, read_message
-from headwater.spark.manifest import Report
-from headwater.spark.recipe import Recipe
-from headwater.spark.worker import TURN, alone
+from headwater.exchange.sharding import choose
+from headwater.spark.session import local_sockets
+from headwater.spark.session.local_sockets import message_of, read_message
+from headwater.spark.session.worker import TURN, alone
+from headwater.spark.shards import handover
+from headwater.spark.state import shard_cache
+from headwater.spark.state.checkpoint import Assignment, Checkpoint
+from headwater.spark.state.manifest import Report
+from headwater.spark.state.query_definition import QueryDefinition
 
 LINKS = pa.schema([("x", pa.int64()), ("y", pa.int64())])
 CLOSURE = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
@@ -53,7 +55,7 @@ class Links:
                 Path(f"{self.held}.cancelled").touch()
                 raise KeyboardInterrupt
         table = pa.table({"x": [x for x, _ in self.rows], "y": [y for _, y in self.rows]}, schema=LINKS)
-        done = alone(shelf.SHELF.transaction(self.assignment, self.shard, {"link": table}, {}))
+        done = alone(shard_cache.SHARD_CACHE.transaction(self.assignment, self.shard, {"link": table}, {}))
         return json.dumps([done.report.to_text(), os.getpid()]).encode()
 
     kind: ClassVar[str] = "links"
@@ -82,7 +84,7 @@ class Rows:
     shard: int
 
     def __call__(self, cancelled: Callable[[], bool]) -> bytes:
-        with shelf.SHELF.reading(self.assignment, self.shard) as member:
+        with shard_cache.SHARD_CACHE.reading(self.assignment, self.shard) as member:
             found = member.rows("reach").to_pylist()
         return json.dumps([sorted(tuple(one.values()) for one in found), os.getpid()]).encode()
 
@@ -101,12 +103,12 @@ class Rows:
 
 @dataclass(frozen=True)
 class Alone:
-    """An errand that its worker does without asking anybody."""
+    """An call that its worker does without asking anybody."""
 
-    errand: Links
+    call: Links
 
     def __call__(self) -> bytes:
-        return self.errand(lambda: False)
+        return self.call(lambda: False)
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ class Busy:
 def _worker(orders: Connection) -> None:
     while True:
         order = pickle.loads(orders.recv_bytes())
-        done = order() if isinstance(order, Alone | Busy) else neighbours.run(order)
+        done = order() if isinstance(order, Alone | Busy) else handover.run(order)
         orders.send_bytes(done)
 
 
@@ -163,28 +165,28 @@ class Query:
 
     def __init__(self, folder: Path) -> None:
         program = hw.compile(CLOSURE)
-        self.scheme = choose(program, None, 1)
-        self.recipe = Recipe.of(program, self.scheme, 1)
+        self.sharding = choose(program, None, 1)
+        self.definition = QueryDefinition.of(program, self.sharding, 1)
         self.driver = Checkpoint(str(folder / secrets.token_hex(4)))
         self.batch = 0
 
-    def errand(self, **others: Any) -> Links:
-        assignment = self.driver.assignment(self.recipe, self.scheme, self.batch)
+    def call(self, **others: Any) -> Links:
+        assignment = self.driver.assignment(self.definition, self.sharding, self.batch)
         return Links(assignment, 0, ((self.batch, self.batch + 1),), **others)
 
     def commit(self, told: list[Any]) -> int:
         """The process that did the batch."""
         report = Report.from_text(told[0])
         assert report.changed == {"reach": (self.batch + 1, 0)}, "the rows of all batches before are there"
-        self.driver.commit(self.recipe, self.batch, [report])
+        self.driver.commit(self.definition, self.batch, [report])
         self.batch += 1
         return int(told[1])
 
     def by(self, worker: Worker) -> int:
-        return self.commit(worker.do(self.errand()))
+        return self.commit(worker.do(self.call()))
 
     def rows(self) -> Rows:
-        return Rows(self.driver.assignment(self.recipe, self.scheme, self.batch), 0)
+        return Rows(self.driver.assignment(self.definition, self.sharding, self.batch), 0)
 
     def reach(self) -> list[list[int]]:
         return [[x, y] for x in range(self.batch) for y in range(x + 1, self.batch + 1)]
@@ -209,7 +211,7 @@ def hand_over(query: Query, keeper: Worker, asking: Worker, held: Path) -> None:
     """Bring one worker to do a batch for another that does not end while the file is there."""
     query.by(keeper)
     held.touch()
-    asking.begin(query.errand(held=str(held)))
+    asking.begin(query.call(held=str(held)))
     until(lambda: Path(f"{held}.{keeper.number}").exists())
 
 
@@ -258,7 +260,7 @@ def test_an_older_state_is_given_up(tmp_path: Path, workers: list[Worker]) -> No
     first, second, third = workers
     query = Query(tmp_path)
     query.by(first)
-    query.commit(second.do(Alone(query.errand())))  # it was tried there before, say, and is on its shelf
+    query.commit(second.do(Alone(query.call())))  # it was tried there before, say, and is on its cache
     assert query.by(third) == third.number
     assert [query.by(one) for one in (first, second)] == [third.number] * 2
 
@@ -293,7 +295,7 @@ def test_other_users_are_not_answered_and_not_trusted(tmp_path: Path, workers: l
     first, second, _ = workers
     query = Query(tmp_path)
     query.by(first)
-    name = neighbours._name(query.errand())
+    name = handover._name(query.call())
     asking = PROCESSES.Process(target=_ask_as_nobody, args=(name,))
     asking.start()
     asking.join()
@@ -313,7 +315,7 @@ def test_who_does_not_know_the_secret_is_not_answered(tmp_path: Path, workers: l
     first, second, _ = workers
     query = Query(tmp_path)
     query.by(first)
-    name, spoilt = neighbours._name(query.errand()), tmp_path / "spoilt"
+    name, spoilt = handover._name(query.call()), tmp_path / "spoilt"
     for words in (
         b"",
         b"\0" * 64,
@@ -329,8 +331,8 @@ def test_who_does_not_know_the_secret_is_not_answered(tmp_path: Path, workers: l
             with suppress(ConnectionError):
                 while line.recv(1 << 16):
                     pass
-    with pytest.raises(lines.Refused):
-        lines.call(name, b"another", WAIT)
+    with pytest.raises(local_sockets.Refused):
+        local_sockets.call(name, b"another", WAIT)
     assert not spoilt.exists()
     assert query.by(second) == first.number, "it still does what its neighbours ask"
 
@@ -340,9 +342,9 @@ def test_who_listens_under_the_name_and_does_not_know_the_secret_learns_nothing(
 ) -> None:
     _, second, _ = workers
     query = Query(tmp_path)
-    query.commit(second.do(Alone(query.errand())))
-    with lines.listener(neighbours._name(query.errand())) as thief:
-        workers[0].begin(query.errand())
+    query.commit(second.do(Alone(query.call())))
+    with local_sockets.listener(handover._name(query.call())) as thief:
+        workers[0].begin(query.call())
         line, _ = thief.accept()
         with line:
             line.settimeout(WAIT)
@@ -356,18 +358,18 @@ def test_who_listens_under_the_name_and_does_not_know_the_secret_learns_nothing(
 
 def test_messages_that_were_changed_or_repeated_are_refused() -> None:
     ours, theirs = multiprocessing.Pipe()
-    one = lines.Line(ours, b"key", b"a", b"b")
+    one = local_sockets.Line(ours, b"key", b"a", b"b")
     for wrong in (b"", b"short", b"\0" * 40):
         theirs.send_bytes(wrong)
-        with pytest.raises(lines.Refused):
+        with pytest.raises(local_sockets.Refused):
             one.receive(WAIT)
-    other = lines.Line(theirs, b"key", b"b", b"a")
+    other = local_sockets.Line(theirs, b"key", b"b", b"a")
     one.send(b"to you")
     assert other.receive(WAIT) == b"to you"
     other.send(b"to me")
     assert one.receive(WAIT) == b"to me"
-    theirs.send_bytes(lines.Line(theirs, b"key", b"b", b"a")._code(b"b", 0, b"to me") + b"to me")
-    with pytest.raises(lines.Refused):
+    theirs.send_bytes(local_sockets.Line(theirs, b"key", b"b", b"a")._code(b"b", 0, b"to me") + b"to me")
+    with pytest.raises(local_sockets.Refused):
         one.receive(WAIT)
 
 

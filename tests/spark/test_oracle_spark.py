@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headwater import spark as hws
-from headwater.spark.means import EXCHANGES
+from headwater.spark.shards.run_plan import EXCHANGES
 from tests.oracle.evaluate import Diverges
 from tests.oracle.harness import expectations
 from tests.oracle.program import State
@@ -76,7 +76,7 @@ def test_oracle_evaluate(spark: Any, kind: str, shards: int, exchange: str) -> N
 
 def exchanges(program: Any, case: Case, shards: int) -> bool:
     from headwater.core.types import Type
-    from headwater.exchange.scheme import choose
+    from headwater.exchange.sharding import choose
 
     known = {one.name: tuple(Type(kind) for kind in one.types) for one in case.program.bases}
     names = {relation.name for relation in program.checked.relations}

@@ -47,8 +47,8 @@ def _agrees(case: Case, shards: int, kind: str, seed: int) -> bool:
 def often(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How often a shard is written whole."""
     most, few = {"logs": (10**9, 10**9), "snapshots": (0, 10**9), "both": (3, 20)}[request.param]
-    monkeypatch.setattr("headwater.spark.cadence._MOST_LOGS", most)
-    monkeypatch.setattr("headwater.spark.cadence._FEW_ROWS", few)
+    monkeypatch.setattr("headwater.spark.state.snapshot_policy._MOST_LOGS", most)
+    monkeypatch.setattr("headwater.spark.state.snapshot_policy._FEW_ROWS", few)
 
 
 @pytest.mark.usefixtures("often")
@@ -63,9 +63,9 @@ def test_oracle_state_of_known_programs(name: str, kind: str, shards: int) -> No
 def test_oracle_state_of_random_programs(seed: int, kind: str) -> None:
     dice = random.Random(seed)
     with no_room(seed) if dice.random() < 0.5 else nullcontext(), pytest.MonkeyPatch.context() as cramped:
-        cramped.setattr("headwater.spark.cadence._MOST_LOGS", dice.choice([1, 2, 4, 1000]))
-        cramped.setattr("headwater.spark.cadence._FEW_ROWS", dice.choice([5, 50, 10**9]))
-        cramped.setattr("headwater.engine.compaction._WORTH_IT", dice.choice([0, 4, 1024]))
+        cramped.setattr("headwater.spark.state.snapshot_policy._MOST_LOGS", dice.choice([1, 2, 4, 1000]))
+        cramped.setattr("headwater.spark.state.snapshot_policy._FEW_ROWS", dice.choice([5, 50, 10**9]))
+        cramped.setattr("headwater.engine.store.compaction._WORTH_IT", dice.choice([0, 4, 1024]))
         _agrees(random_case(seed), 1 if kind == "single" else dice.choice([2, 3]), kind, seed)
 
 
@@ -107,6 +107,6 @@ def _transactions(case: TimedCase) -> Iterator[Step]:
 def test_oracle_state_over_time(seed: int, kind: str, shards: int) -> None:
     dice = random.Random(seed)
     with no_room(seed) if dice.random() < 0.5 else nullcontext(), pytest.MonkeyPatch.context() as cramped:
-        cramped.setattr("headwater.spark.cadence._MOST_LOGS", dice.choice([1, 2, 4, 1000]))
-        cramped.setattr("headwater.spark.cadence._FEW_ROWS", dice.choice([0, 10, 10**9]))
+        cramped.setattr("headwater.spark.state.snapshot_policy._MOST_LOGS", dice.choice([1, 2, 4, 1000]))
+        cramped.setattr("headwater.spark.state.snapshot_policy._FEW_ROWS", dice.choice([0, 10, 10**9]))
         hold(lambda case: _agrees_over_time(case, shards, kind, seed), timed_case(seed))

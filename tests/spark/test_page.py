@@ -22,7 +22,7 @@ def test_everything_on_the_page_runs() -> None:
 
 
 def test_without_java_the_message_says_what_to_install(monkeypatch: Any) -> None:
-    from headwater.spark.session import SparkMissing, require_java
+    from headwater.spark.session.session import SparkMissing, require_java
 
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     with pytest.raises(SparkMissing, match=r"HW905.*openjdk-17"):

@@ -16,7 +16,7 @@ DRIVER = """
 import sys
 import headwater as hw
 from headwater import spark as hws
-from headwater.spark.session import local_session
+from headwater.spark.session.session import local_session
 
 spark = local_session(settings={"spark.master": "local[1]", "spark.python.daemon.module": "pyspark.daemon"})
 links = spark.readStream.schema("a int, b int").json(sys.argv[1])

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from headwater.spark import scratch as home
-from headwater.spark.scratch import lasting_scratch, scratch, sweep
+from headwater.spark.session import temporary as home
+from headwater.spark.session.temporary import lasting_scratch, scratch, sweep
 from tests.spark.conftest import SRC
 
 HOLDER = """
 import signal
-from headwater.spark.scratch import scratch
+from headwater.spark.session.temporary import scratch
 with scratch() as folder:
     (folder / "below" / "deeper").mkdir(parents=True)
     (folder / "below" / "deeper" / "file").write_text("large")

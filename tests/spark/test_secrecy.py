@@ -17,15 +17,17 @@ from pyspark import SparkConf
 import headwater as hw
 from headwater import spark as hws
 from headwater.core.errors import ExchangeError, StateError
-from headwater.exchange.doorkeeper import Seal, new_token
+from headwater.exchange.flight_server import Seal, new_token
 from headwater.exchange.gang import Gang
 from headwater.exchange.rendezvous import Rendezvous, meet
-from headwater.exchange.wire import Outgoing, Parcel, Stir
-from headwater.spark import gangs, hadoop, secrecy
-from headwater.spark.contract import agree
-from headwater.spark.filesystem import LocalFolder, folder
-from headwater.spark.means import choose_means
-from headwater.spark.relay import Relay, RelayedFolder
+from headwater.exchange.wire import Activity, Outgoing, Parcel
+from headwater.spark.inputs.contract import agree
+from headwater.spark.session import encryption as secrecy
+from headwater.spark.shards import gang_job as gangs
+from headwater.spark.shards.run_plan import choose_run_plan
+from headwater.spark.state import hadoop
+from headwater.spark.state.filesystem import LocalFolder, folder
+from headwater.spark.state.relay import Relay, RelayedFolder
 from tests.spark.conftest import FAR
 from tests.spark.test_maintain import COMPONENTS, NOW, drop, finish, link, lowest, rows, stream
 
@@ -102,7 +104,7 @@ def test_what_a_gang_carries(seal: Seal, sealed: bool) -> None:
 
         def swap(number: int, gang: Gang, where: str) -> list[Any]:
             gang.join(meet(meeting, rendezvous.token, "g", number, 2, where, seal=given))
-            return gang.swap(Outgoing({1 - number: [Parcel("out", False, table)]}, Stir.WORK)).parcels
+            return gang.swap(Outgoing({1 - number: [Parcel("out", False, table)]}, Activity.WORK)).parcels
 
         calls = [pool.submit(swap, 0, one, one.address), pool.submit(swap, 1, other, address)]
         for call in calls:
@@ -157,18 +159,18 @@ def test_what_is_chosen_and_why(spark: Any, asked: None, monkeypatch: pytest.Mon
     links = spark.createDataFrame(sorted(LINKS), "x long, y long")
     program = hw.compile(COMPONENTS)
     contract = agree(program, [("link", links.schema)])
-    means = choose_means(spark, contract, 2, None)
-    assert means.exchange == "gang"
-    assert "what the gang sends is encrypted, because spark.network.crypto.enabled asks for it" in means.reason
+    run_plan = choose_run_plan(spark, contract, 2, None)
+    assert run_plan.exchange == "gang"
+    assert "what the gang sends is encrypted, because spark.network.crypto.enabled asks for it" in run_plan.reason
 
     def no_tool(context: Any) -> Seal:
         raise FileNotFoundError("no keytool")
 
     monkeypatch.setattr(secrecy, "_seals", [])
     monkeypatch.setattr(secrecy, "_made", no_tool)
-    means = choose_means(spark, contract, 2, None)
-    assert means.exchange == "shuffle"
-    assert "spark.network.crypto.enabled asks for encrypted connections" in means.reason
+    run_plan = choose_run_plan(spark, contract, 2, None)
+    assert run_plan.exchange == "shuffle"
+    assert "spark.network.crypto.enabled asks for encrypted connections" in run_plan.reason
     with pytest.raises(ValueError, match=r"a gang cannot run here, because spark\.network\.crypto.*no keytool"):
         hws.evaluate(program, {"link": links}, shards=2, exchange="gang")
     with pytest.raises(StateError, match=r"spark\.network\.crypto\.enabled asks for encrypted connections"):

@@ -11,10 +11,11 @@ from pyspark.errors import StreamingQueryException
 
 import headwater as hw
 from headwater import spark as hws
-from headwater.spark import current, hadoop
-from headwater.spark.checkpoint import Checkpoint
-from headwater.spark.destinations import BatchFolders
-from headwater.spark.sinks import Sink
+from headwater.spark.output import current_table as current
+from headwater.spark.output.destinations import BatchFolders
+from headwater.spark.output.sinks import Sink
+from headwater.spark.state import hadoop
+from headwater.spark.state.checkpoint import Checkpoint
 from tests.spark.conftest import FAR
 from tests.spark.test_checkpoint import BATCHES, Query
 from tests.spark.test_maintain import NOW, drop, finish, link, rows, stream
@@ -26,7 +27,7 @@ def test_a_batch_is_pending_while_all_its_files_are_there(tmp_path: Path) -> Non
     reports = query.reports(0, *BATCHES[0])
     for name in (*named, "feed/0-given-up-0.parquet"):
         query.driver.folder.write(name, [b""])
-    manifest = query.driver.commit(query.recipe, 0, reports, metrics={"feed": {"reach": named}})
+    manifest = query.driver.commit(query.definition, 0, reports, metrics={"feed": {"reach": named}})
     sink = Sink(None, "parquet", {}, "auto")
     assert sink.is_pending(query.driver, manifest)
     query.driver.folder.remove(named[1])  # the driver dies here: everything has been told
@@ -130,7 +131,7 @@ def test_a_run_that_was_overtaken_leaves_the_output_to_the_other(
     def overtake(*_: Any) -> None:
         opened = Checkpoint(str(query.checkpoint))
         assert opened.manifest is not None
-        opened.resume(opened.manifest.recipe)
+        opened.resume(opened.manifest.definition)
 
     put_beside = BatchFolders.put_beside
     with monkeypatch.context() as here:  # another run opens the checkpoint while the new table is written

@@ -13,7 +13,7 @@ import pytest
 
 import headwater as hw
 from headwater import spark as hws
-from headwater.spark import clocks
+from headwater.spark.inputs import time_source as clocks
 from tests.oracle.timed import Step, TimedCase, timed_text
 from tests.oracle.timed_cases import timed_case
 from tests.spark.test_maintain import NOW, drop, finish, replayed, rows

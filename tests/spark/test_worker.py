@@ -8,7 +8,11 @@ from types import FunctionType, ModuleType
 import pytest
 from pyspark import cloudpickle
 
-from headwater.spark import batches, gangs, rounds, routes, shelf, state_view
+from headwater.spark import batches
+from headwater.spark.inputs import routes
+from headwater.spark.shards import gang_job as gangs
+from headwater.spark.shards import rounds, state_view
+from headwater.spark.state import shard_cache
 
 
 def _closures(module: ModuleType) -> list[FunctionType]:
@@ -30,10 +34,10 @@ def _cell() -> object:
 
 
 @pytest.mark.parametrize("module", [batches, gangs, rounds, routes, state_view])
-def test_no_task_carries_a_shelf_of_its_own(module: ModuleType) -> None:
-    """A worker whose tasks each bring an empty shelf opens its shards anew in every batch."""
+def test_no_task_carries_a_cache_of_its_own(module: ModuleType) -> None:
+    """A worker whose tasks each bring an empty cache opens its shards anew in every batch."""
     for function in _closures(module):
         there = pickle.loads(cloudpickle.dumps(function))
-        carried = [value for value in there.__globals__.values() if isinstance(value, shelf.Shelf)]
+        carried = [value for value in there.__globals__.values() if isinstance(value, shard_cache.ShardCache)]
         assert not carried, f"{module.__name__}.{function.__name__}"
-        assert there.__globals__.get("shelf", shelf) is shelf
+        assert there.__globals__.get("shard_cache", shard_cache) is shard_cache

@@ -10,9 +10,9 @@ import pytest
 
 import headwater as hw
 from headwater.core.types import Type
-from headwater.engine.columns import ARROW
+from headwater.engine.codes.columns import ARROW
 from headwater.exchange.cluster import Cluster
-from headwater.exchange.scheme import KINDS, choose
+from headwater.exchange.sharding import KINDS, choose
 from tests.sql.engines import Bag, Duck, Rows, bag
 from tests.sql.random_queries import DECLARATIONS, TABLES, Grammar, random_rows, recursive_query
 from tests.sql.test_agree_duckdb import is_translated
@@ -40,11 +40,11 @@ def test_agree_on_shards(shards: int, kind: str) -> None:
             continue
         program = hw.compile(DECLARATIONS + query)
         try:
-            scheme = choose(program, {}, max(2, shards), kinds=(kind,))
+            sharding = choose(program, {}, max(2, shards), kinds=(kind,))
         except ValueError:
             continue  # this program does not run by this kind
         ran += 1
-        cluster = Cluster(scheme, shards)
+        cluster = Cluster(sharding, shards)
         used, view = {one.name for one in program.checked.relations}, program.outputs[-1]
         held = {name: list(rows) for name, rows in random_rows(dice).items()}
         seen: Bag = bag(cluster.rows(view))  # what holds without any rows

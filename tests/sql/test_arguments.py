@@ -15,11 +15,11 @@ from sqlglot import exp
 
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source
-from headwater.language.sql.arguments import IDLE, READ, is_set
 from headwater.language.sql.program import translate_statements
-from headwater.language.sql.statements import Query, Statement, View, read_statements
-from headwater.language.sql.text import Text
-from headwater.language.tree import Tree
+from headwater.language.sql.query.arguments import IDLE, READ, is_set
+from headwater.language.sql.text.parsed import Text
+from headwater.language.sql.text.statements import Query, Statement, View, read_statements
+from headwater.language.syntax import Tree
 
 TABLES = (
     "CREATE TABLE t (n INT, m INT, s STRING, f DOUBLE, b BOOLEAN, at TIMESTAMP, l ARRAY);"

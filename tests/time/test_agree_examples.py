@@ -12,7 +12,7 @@ import pytest
 import headwater as hw
 from headwater.core.types import Type
 from headwater.exchange.cluster import Cluster
-from headwater.exchange.scheme import choose
+from headwater.exchange.sharding import choose
 from tests.exchange.sharded import to_rows, to_table
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -61,4 +61,4 @@ def test_agree_examples_on_shards(name: str, shards: int) -> None:
 
 
 def _tables(cluster: Cluster, rows: dict[str, list[Any]]) -> dict[str, Any]:
-    return {name: to_table(cluster.scheme.table(name), many) for name, many in rows.items()}
+    return {name: to_table(cluster.sharding.table(name), many) for name, many in rows.items()}

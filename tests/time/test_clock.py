@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import headwater as hw
-from headwater.engine.strand import Runner
+from headwater.engine.rules.delta_rule import Runner
 
 CLOSURE = """
 stream link(ts: int, a: string, b: string) ttl 10.
@@ -67,7 +67,7 @@ def test_expiry_runs_no_join(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("from_rows", "from_keys", "before_tail"):
         monkeypatch.setattr(Runner, name, never)
-    monkeypatch.setattr("headwater.engine.fused_best.FusedBest.run", never)
+    monkeypatch.setattr("headwater.engine.rules.fused_best.FusedBest.run", never)
     changes = db.advance(14)
     assert 0 < len(pairs(db)) < before
     assert changes["reach"].deleted.num_rows == before - len(pairs(db))

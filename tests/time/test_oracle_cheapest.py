@@ -33,12 +33,12 @@ scripts = st.lists(st.tuples(st.integers(0, 3), rides, st.one_of(st.just([]), ri
 @pytest.fixture(params=["direct", "hashed"])
 def cramped(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("headwater.engine.frontiers._BUFFER", 1)
-        patch.setattr("headwater.engine.fused_frontier._HEAP", 1)
-        patch.setattr("headwater.engine.compaction._WORTH_IT", 0)
+        patch.setattr("headwater.engine.store.frontier._BUFFER", 1)
+        patch.setattr("headwater.engine.rules.fused_frontier._HEAP", 1)
+        patch.setattr("headwater.engine.store.compaction._WORTH_IT", 0)
         if request.param == "hashed":
-            patch.setattr("headwater.engine.index._DIRECT_FLOOR", 0)
-            patch.setattr("headwater.engine.index._DIRECT_CELLS_PER_ROW", 0)
+            patch.setattr("headwater.engine.store.index._DIRECT_FLOOR", 0)
+            patch.setattr("headwater.engine.store.index._DIRECT_CELLS_PER_ROW", 0)
         yield
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 
 import headwater as hw
 from headwater.core.types import Type
-from headwater.engine.soundness import refuse_unsound
+from headwater.engine.border.soundness import refuse_unsound
 from headwater.exchange.cluster import Cluster
-from headwater.exchange.scheme import choose
+from headwater.exchange.sharding import choose
 from tests.engine.holding import pairs
 from tests.exchange.sharded import NotPlaced, to_rows, to_table
 from tests.oracle.program import Row, State
@@ -30,10 +30,10 @@ class TimedShards:
     def __init__(self, case: TimedCase, shards: int, kind: str) -> None:
         self.case = case
         try:
-            scheme = choose(hw.compile(timed_text(case)), {}, max(shards, 2), kinds=(kind,))
+            sharding = choose(hw.compile(timed_text(case)), {}, max(shards, 2), kinds=(kind,))
         except ValueError:
             raise NotPlaced from None
-        self.cluster = Cluster(scheme, shards)
+        self.cluster = Cluster(sharding, shards)
         self.late = 0
 
     @property
@@ -65,7 +65,7 @@ class TimedShards:
 
     def _tables(self, rows: object) -> dict[str, pa.Table]:
         assert isinstance(rows, dict)
-        return {name: to_table(self.cluster.scheme.table(name), list(many)) for name, many in rows.items()}
+        return {name: to_table(self.cluster.sharding.table(name), list(many)) for name, many in rows.items()}
 
     def rows(self) -> State:
         found: State = {}
@@ -116,7 +116,7 @@ def test_oracle_an_inbox_holds_every_version_that_its_sender_relies_on() -> None
     """)
     cluster = Cluster(choose(program, {}, 2, kinds=("exchange",)), 2)
     for rows in ([(at, at, at + 1) for at in range(5)], [(6, 2, 3), (6, 9, 8)], [(8, 5, 0)], [(12, 3, 2)]):
-        cluster.apply({"near": to_table(cluster.scheme.table("near"), rows)}, {})
+        cluster.apply({"near": to_table(cluster.sharding.table("near"), rows)}, {})
         for member in cluster.members:
             refuse_unsound(member.shard)
 
@@ -125,9 +125,9 @@ def test_oracle_an_inbox_holds_every_version_that_its_sender_relies_on() -> None
 def test_columns_that_only_the_data_names_keep_their_names(kind: str) -> None:
     program = hw.compile("stream seen(t: int, x: int) ttl 5. p(Y) :- seen(_, X), owner(X, Y), near(Y, X).")
     known = {"owner": (Type.INT, Type.INT), "near": (Type.INT, Type.INT)}
-    scheme = choose(program, known, 2, columns={"owner": ("y", "x")}, kinds=(kind,))
-    assert scheme.table("owner").names == ("y", "x")
-    cluster = Cluster(scheme, 2)
+    sharding = choose(program, known, 2, columns={"owner": ("y", "x")}, kinds=(kind,))
+    assert sharding.table("owner").names == ("y", "x")
+    cluster = Cluster(sharding, 2)
     cluster.apply(
         {
             "seen": pa.table({"t": [1, 1], "x": [7, 8]}),

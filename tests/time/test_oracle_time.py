@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from headwater.provenance.proof import Reason
+from headwater.provenance.witness.proof import Reason
 from tests.engine.holding import pairs
 from tests.engine.opened import change_of
 from tests.oracle.dice import Dice

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.cli.report import as_json, counted, exit_status, show
+from headwater.cli.screen.report import as_json, counted, exit_status, show
 from headwater.core.errors import ProgramError
 from headwater.language.reading import read_program, read_source
-from headwater.language.sql.recognise import is_sql
+from headwater.language.sql.text.recognise import is_sql
 from headwater.pipeline import compile_tree
 from headwater.program.model import Program
-from headwater.program.strata import strata
+from headwater.program.recursion.strata import strata
 
 
 class Format(StrEnum):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headwater.cli import options
+from headwater.cli.data import options
 
 
 @options.fed
@@ -40,7 +40,7 @@ def critical(
 
         headwater critical paths.dl --input link=links.csv link --rows 5
     """
-    from headwater.cli.wondering import Wondering
+    from headwater.cli.answer_whatif import Wondering
 
     wondering = Wondering(file, feed, nodes)
     wondering.answer(lambda db: wondering.critical(db, asked, form, rows, sets))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headwater.cli.report import exit_status, show
+from headwater.cli.screen.report import exit_status, show
 from headwater.core.errors import ProgramError
 from headwater.pipeline import STAGES, CompiledProgram, compile_file
 from headwater.program.nearest import nearest
@@ -72,7 +72,7 @@ def plan(
 
 
 def _on_shards(program: CompiledProgram) -> str:
-    from headwater.exchange.scheme import choose  # the engine behind it takes a while to import
+    from headwater.exchange.sharding import choose  # the engine behind it takes a while to import
 
     try:
         return choose(program, {}, 2).explain()

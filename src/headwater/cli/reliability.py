@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headwater.cli import options
+from headwater.cli.data import options
 
 
 @options.fed
@@ -44,7 +44,7 @@ def reliability(
 
         headwater reliability paths.dl --input link=links.csv 'reachable(a, Y)' --chance 'link(a, b)=0.5'
     """
-    from headwater.cli.wondering import Wondering
+    from headwater.cli.answer_whatif import Wondering
 
     asked = Wondering(file, feed, nodes)
     asked.answer(lambda db: asked.reliability(db, atom, chances, form, rows))

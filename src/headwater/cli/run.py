@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from headwater.cli import options
+from headwater.cli.data import options
 
 
 class Format(StrEnum):
@@ -108,7 +108,7 @@ def run(
 
         headwater run paths.dl --engine spark --stream link=incoming --checkpoint state --output out
     """
-    from headwater.cli.bounds import guard_of
+    from headwater.cli.data.bounds import guard_of
 
     bounds = guard_of(guard, memory)
     if engine is Engine.SPARK:
@@ -116,7 +116,7 @@ def run(
             raise typer.BadParameter("--changes, --batch, --strict, --format and --show are for --engine embedded")
         if until and streams:
             raise typer.BadParameter("--until is for rows that are there; with --stream, rows tell the time")
-        from headwater.cli.spark_running import SparkRunning
+        from headwater.cli.run_spark import SparkRunning
 
         SparkRunning(
             file, inputs, streams, optional, queries, output=output, checkpoint=checkpoint, shards=shards, guard=bounds,
@@ -125,7 +125,7 @@ def run(
         return
     if streams or checkpoint or once or shards:
         raise typer.BadParameter("--stream, --checkpoint, --once and --shards need --engine spark")
-    from headwater.cli.running import Running
+    from headwater.cli.run_embedded import Running
 
     Running(None if output is None else Path(output), form, show, rows, quiet=quiet).run(
         file, inputs, changes, optional, queries, batch, until, header=not no_header, strict=strict, guard=bounds

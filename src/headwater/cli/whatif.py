@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headwater.cli import options
+from headwater.cli.data import options
 
 
 @options.fed
@@ -34,7 +34,7 @@ def whatif(
 
         headwater whatif paths.dl --input link=links.csv 'link(b, _)' 'link(_, b)' --format json
     """
-    from headwater.cli.wondering import Wondering
+    from headwater.cli.answer_whatif import Wondering
 
     asked = Wondering(file, feed)
     asked.answer(lambda db: asked.without(db, facts, form, rows))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headwater.cli import options
+from headwater.cli.data import options
 
 
 class Format(StrEnum):
@@ -43,6 +43,6 @@ def why(
 
         headwater why paths.dl --input link=links.csv --not 'reachable(c, a)'
     """
-    from headwater.cli.explaining import Explaining
+    from headwater.cli.answer_why import Explaining
 
     Explaining(form, rows, absent=absent).run(file, atom, feed)

@@ -16,14 +16,14 @@ import numpy.typing as npt
 
 from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
-from headwater.engine import kernels
-from headwater.engine.expressions import distinct_rows, order_keys
-from headwater.engine.index import Rows
-from headwater.engine.journal import Journal
-from headwater.engine.selection import rows_with
-from headwater.engine.store import Store
-from headwater.engine.strand import Context
-from headwater.engine.values import NULL, Codes, code_floats, float_codes, null_code
+from headwater.engine.best.selection import rows_with
+from headwater.engine.codes.expressions import distinct_rows, order_keys
+from headwater.engine.codes.symbols import NULL, Codes, code_floats, float_codes, null_code
+from headwater.engine.rules.delta_rule import Context
+from headwater.engine.store import kernels
+from headwater.engine.store.index import Rows
+from headwater.engine.store.journal import Journal
+from headwater.engine.store.store import Store
 from headwater.plan.model import Aggregation, Contribution, Measure
 
 Groups = npt.NDArray[np.intp]

@@ -18,15 +18,15 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.errors import DataError
-from headwater.engine.expiry import Expiries
-from headwater.engine.index import Rows
-from headwater.engine.level import Transaction
-from headwater.engine.selection import rows_with
-from headwater.engine.states import BASE, EVER, GHOST, GONE
-from headwater.engine.store import Store
-from headwater.engine.values import Codes
+from headwater.engine.best.selection import rows_with
+from headwater.engine.codes.symbols import Codes
+from headwater.engine.store.expiry import Expiries
+from headwater.engine.store.index import Rows
+from headwater.engine.store.states import BASE, EVER, GHOST, GONE
+from headwater.engine.store.store import Store
+from headwater.engine.stratum import Transaction
 from headwater.plan.tables import pending
-from headwater.program.clock import FOREVER, Lifetime
+from headwater.program.time.program_clock import FOREVER, Lifetime
 
 Proofs = npt.NDArray[np.int32]
 

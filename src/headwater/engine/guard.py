@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headwater.core.errors import GuardError
-from headwater.engine.level_names import LevelNames
-from headwater.engine.store import MOST_ROWS
+from headwater.engine.store.store import MOST_ROWS
+from headwater.engine.stratum_names import StratumNames
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +72,16 @@ class Tally:
 
 
 class Watch:
-    """Counts the rows and rounds of one level in one transaction."""
+    """Counts the rows and rounds of one stratum in one transaction."""
 
     __slots__ = ("_by_rule", "_limit", "_names", "_rounds", "_rows", "_tally")
 
-    def __init__(self, tally: Tally, names: LevelNames) -> None:
+    def __init__(self, tally: Tally, names: StratumNames) -> None:
         self._tally = tally
         self._names = names
         self._rows = 0
         self._rounds = 0
-        counts = names.level.computes and not names.level.bounded
+        counts = names.stratum.computes and not names.stratum.bounded
         self._limit = tally.guard.rounds if counts else None
         self._by_rule: dict[int, int] = {}
 
@@ -93,7 +93,7 @@ class Watch:
         if guard.rows is not None and tally.rows > guard.rows:
             alone = self._rows > guard.rows
             self._stop(f"{'made' if alone else 'took the transaction to'} more than {guard.rows:,} rows", rule)
-        if guard.computed is not None and self._rows > guard.computed and self._names.level.computes:
+        if guard.computed is not None and self._rows > guard.computed and self._names.stratum.computes:
             self._stop(f"made more than {guard.computed:,} rows", rule)
 
     def round(self) -> None:

@@ -14,19 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.errors import DataError, GuardError
-from headwater.engine.budget import Budget
+from headwater.engine.best.selection import rows_with
 from headwater.engine.clock import Clock
-from headwater.engine.compaction import compact
-from headwater.engine.fused_set import Owns
+from headwater.engine.codes.symbols import Codes, Symbols
 from headwater.engine.guard import Guard
-from headwater.engine.index import Matrix, Rows, packed_sort
-from headwater.engine.level import LevelRunner, Transaction
-from headwater.engine.selection import rows_with
-from headwater.engine.states import BASE, GONE, RENUMBER_FROM
-from headwater.engine.store import MOST_ROWS, Store, Use
-from headwater.engine.strand import Context, Runner, owns_all
-from headwater.engine.values import Codes, Symbols
-from headwater.language.tree import Atom, Wildcard
+from headwater.engine.rules.delta_rule import Context, Runner, owns_all
+from headwater.engine.rules.fused_set import Owns
+from headwater.engine.store.budget import Budget
+from headwater.engine.store.compaction import compact
+from headwater.engine.store.index import Matrix, Rows, packed_sort
+from headwater.engine.store.states import BASE, GONE, RENUMBER_FROM
+from headwater.engine.store.store import MOST_ROWS, Store, Use
+from headwater.engine.stratum import StratumRunner, Transaction
+from headwater.language.syntax import Atom, Wildcard
 from headwater.plan.model import FlatRule, Plan
 
 _BULK_FROM = 1 << 12
@@ -72,7 +72,7 @@ class Shard:
         self._derived = [store for store in self.stores.values() if not store.table.base]
         self.clock = Clock(self.stores, keys)
         self._soft_facts = any(_is_soft(self.stores[plan.rules[number].table]) for number in plan.facts)
-        self.levels = [LevelRunner(level, plan, self.context, self.uses) for level in plan.levels]
+        self.strata = [StratumRunner(stratum, plan, self.context, self.uses) for stratum in plan.strata]
         self.tick = 0
 
     def _lasts(self, rule: FlatRule, position: int) -> bool:
@@ -132,9 +132,9 @@ class Shard:
         return found
 
     def begin(self, cancelled: Callable[[], bool]) -> Transaction:
-        """A transaction that the caller carries through `change_base` and the levels, to `commit` or `undo`."""
-        for level in self.levels:
-            level.begin()
+        """A transaction that the caller carries through `change_base` and the strata, to `commit` or `undo`."""
+        for stratum in self.strata:
+            stratum.begin()
         for store in self._derived:
             store.most = MOST_ROWS if self.guard.rows is None else min(MOST_ROWS, store.size + self.guard.rows)
         if self.tick >= RENUMBER_FROM:
@@ -213,8 +213,8 @@ class Shard:
                 store.forget_lists()
         changed = tuple(transaction.journal.entries)
         transaction.journal.undo(self.stores)
-        for level in self.levels:
-            level.undo()
+        for stratum in self.strata:
+            stratum.undo()
         self.tick = transaction.tick  # rounds are never counted twice
         self._compact(changed)
 
@@ -255,9 +255,9 @@ class Shard:
         for name in changed:
             if self.stores[name].table.base:
                 compact((name,), self.stores)
-        for level in self.levels:
-            if any(name in changed for name in level.level.tables):
-                compact(level.level.tables, self.stores)
+        for stratum in self.strata:
+            if any(name in changed for name in stratum.stratum.tables):
+                compact(stratum.stratum.tables, self.stores)
 
     def _run(
         self,
@@ -269,9 +269,9 @@ class Shard:
         now: int | None,
     ) -> None:
         self.change_base(transaction, inserts, deletes, _all_of_them, now, first=first)
-        for level in self.levels:
-            if first or level.concerns(transaction):
-                level.run(transaction, first=first)
+        for stratum in self.strata:
+            if first or stratum.concerns(transaction):
+                stratum.run(transaction, first=first)
 
     def _facts(self) -> Iterator[tuple[Store, Codes, int, npt.NDArray[np.int32]]]:
         """The program's own facts, those of other shards too, with the rules that state them."""

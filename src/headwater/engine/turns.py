@@ -15,17 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.engine.aggregation import Aggregator
-from headwater.engine.expressions import distinct_rows
-from headwater.engine.journal import Journal
-from headwater.engine.selection import rows_with
-from headwater.engine.values import Codes
+from headwater.engine.best.selection import rows_with
+from headwater.engine.codes.expressions import distinct_rows
+from headwater.engine.codes.symbols import Codes
+from headwater.engine.store.journal import Journal
 
 Heights = npt.NDArray[np.int32]
 _FEW = 256  # so many groups are worked out in the time that one more round takes
 
 
 class Turns:
-    """The groups of a level's sums that are still to be worked out, in one transaction."""
+    """The groups of a stratum's sums that are still to be worked out, in one transaction."""
 
     def __init__(self, aggregators: Iterable[Aggregator]) -> None:
         self._waiting: dict[Aggregator, tuple[Codes, Heights]] = {}

@@ -10,7 +10,7 @@ import pyarrow as pa
 from headwater.core.memory import memory_for
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.exchange.member import Member, Opened, Outcome
-from headwater.exchange.scheme import Scheme
+from headwater.exchange.sharding import Sharding
 from headwater.exchange.wire import Incoming, Outgoing, delivered
 
 Run = Generator[Outgoing, Incoming, Opened]
@@ -26,12 +26,12 @@ class Traffic:
 
 
 class Cluster:
-    """A scheme, and the shards that run it."""
+    """A sharding, and the shards that run it."""
 
-    def __init__(self, scheme: Scheme, shards: int, guard: Guard = DEFAULT_GUARD) -> None:
-        self.scheme = scheme
+    def __init__(self, sharding: Sharding, shards: int, guard: Guard = DEFAULT_GUARD) -> None:
+        self.sharding = sharding
         memory = memory_for(shards)
-        self.members = [Member(scheme, number, shards, guard, memory) for number in range(shards)]
+        self.members = [Member(sharding, number, shards, guard, memory) for number in range(shards)]
         self.traffic = Traffic()
         self._transact({}, {}, None, first=True)
 
@@ -53,8 +53,8 @@ class Cluster:
     def _transact(
         self, inserts: Mapping[str, pa.Table], deletes: Mapping[str, pa.Table], now: int | None, *, first: bool
     ) -> list[Outcome]:
-        mine_in, mine_out = (self.scheme.dealt(changes, len(self.members)) for changes in (inserts, deletes))
-        moments = [one for one in (now, self.scheme.latest(inserts)) if one is not None]
+        mine_in, mine_out = (self.sharding.dealt(changes, len(self.members)) for changes in (inserts, deletes))
+        moments = [one for one in (now, self.sharding.latest(inserts)) if one is not None]
         now = max(moments, default=None)
         outcomes = run_together(
             [

@@ -27,8 +27,8 @@ import pyarrow as pa
 import pyarrow.flight as flight
 
 from headwater.core.errors import ExchangeError, StateError
-from headwater.exchange.doorkeeper import Seal, Server, connect, with_token
-from headwater.exchange.wire import Incoming, Outgoing, Parcel, Stir, read_incoming, write_incoming
+from headwater.exchange.flight_server import Seal, Server, connect, with_token
+from headwater.exchange.wire import Activity, Incoming, Outgoing, Parcel, read_incoming, write_incoming
 
 _PART = 16 << 20  # bytes of a round that are sent at a time
 _SCHEMA = pa.schema([("part", pa.large_binary())])
@@ -113,7 +113,7 @@ class Gang:
             one = _checked(peer, received[peer])
             parcels_in += one.parcels
             busy = max(busy, one.busy)
-        return Incoming(parcels_in, Stir(busy))
+        return Incoming(parcels_in, Activity(busy))
 
     def run(
         self,

@@ -6,12 +6,12 @@
     outgoing = run.send(incoming)      # until StopIteration, whose value is the Outcome
 
 Whoever drives it delivers: in one process (`cluster`), over the network (`gang`), by shuffles. All members of a
-transaction make the same number of rounds. A transaction goes through the levels one after the other. In a level that
+transaction make the same number of rounds. A transaction goes through the strata one after the other. In a stratum that
 ships rows, first every shard marks what lost its proof and tells the owners of the rows it had sent; this goes on until
 no mark is on its way. Then every shard derives to its own fixpoint and sends what is alive in its outboxes; the owners
 carry that on, until no row is on its way. So the number of rounds follows the hops between shards, not the length of
 paths. No shard derives again before all have marked, because a row that looks alive might rest on one that another
-shard is about to mark. A level that ships nothing takes no round.
+shard is about to mark. A stratum that ships nothing takes no round.
 
 The same transactions with the same incoming rounds lead another member to the same state and the same changes:
 recovery rests on it. That holds from a new member on, and from a snapshot on; a member one of whose transactions was
@@ -31,20 +31,20 @@ import pyarrow as pa
 
 from headwater.core.errors import DataError, StateError, UnknownRelation
 from headwater.core.types import Type
-from headwater.engine.answers import arrow_table, asked, seen_change
-from headwater.engine.budget import Budget
-from headwater.engine.copies import net, number_copies
+from headwater.engine.border.answers import arrow_table, asked, seen_change
+from headwater.engine.border.bags import net, number_copies
+from headwater.engine.border.intake import Header, encode_rows, take_in
+from headwater.engine.codes.symbols import Codes, Symbols
 from headwater.engine.guard import DEFAULT_GUARD, Guard
-from headwater.engine.index import Matrix, Rows
-from headwater.engine.intake import Header, encode_rows, take_in
-from headwater.engine.level import LevelRun, LevelRunner, Transaction, distinct
 from headwater.engine.shard import Change, Shard
-from headwater.engine.states import GONE
-from headwater.engine.values import Codes, Symbols
+from headwater.engine.store.budget import Budget
+from headwater.engine.store.index import Matrix, Rows
+from headwater.engine.store.states import GONE
+from headwater.engine.stratum import StratumRun, StratumRunner, Transaction, distinct
 from headwater.exchange.packing import pack, refuse_unsound, unpack
 from headwater.exchange.routing import Owners
-from headwater.exchange.scheme import Place, Scheme
-from headwater.exchange.wire import Incoming, Outgoing, Parcel, Stir
+from headwater.exchange.sharding import Place, Sharding
+from headwater.exchange.wire import Activity, Incoming, Outgoing, Parcel
 from headwater.plan.model import Shipment, Table
 
 Steps = Generator[Outgoing, Incoming, None]
@@ -63,18 +63,18 @@ class Outcome:
 
 class Member:
     def __init__(
-        self, scheme: Scheme, number: int, shards: int, guard: Guard = DEFAULT_GUARD, memory: int | None = None
+        self, sharding: Sharding, number: int, shards: int, guard: Guard = DEFAULT_GUARD, memory: int | None = None
     ) -> None:
         """`memory` is what there is for this shard, in bytes; None where nobody can tell."""
-        self.scheme = scheme
+        self.sharding = sharding
         self.number = number
         self.shards = shards
         symbols = Symbols()
         self._owners = Owners(symbols, shards)
         budget = Budget(guard.bytes_of(memory), number)
-        self.shard = Shard(scheme.plan, symbols, scheme.keys, guard, self._owns, budget)
+        self.shard = Shard(sharding.plan, symbols, sharding.keys, guard, self._owns, budget)
         self.replayable = True
-        self.shipments = {one.outbox: one for one in scheme.plan.shipments}
+        self.shipments = {one.outbox: one for one in sharding.plan.shipments}
 
     def transaction(
         self,
@@ -111,11 +111,11 @@ class Member:
         transaction = opened.transaction
         try:
             self.shard.change_base(transaction, codes_in, codes_out, self._holds, now, first=first)
-            for level in self.shard.levels:
-                if level.outboxes:
-                    yield from self._run_with_others(level, opened, first=first)
-                elif first or level.concerns(transaction):
-                    level.run(transaction, first=first and self._begins)
+            for stratum in self.shard.strata:
+                if stratum.outboxes:
+                    yield from self._run_with_others(stratum, opened, first=first)
+                elif first or stratum.concerns(transaction):
+                    stratum.run(transaction, first=first and self._begins)
             transaction.check()
         except BaseException as problem:
             opened.undo(problem)
@@ -129,13 +129,13 @@ class Member:
         store = self.shard.stores.get(view)
         if store is None or store.table.bag:
             raise UnknownRelation(f"there is no relation `{view}`")
-        told = store.data[store.alive()] if self.scheme.tells(view, self.number) else store.data[:0]
-        return self._arrow(store.table, asked(self.scheme.queries, store.table, told, self.shard.symbols))
+        told = store.data[store.alive()] if self.sharding.tells(view, self.number) else store.data[:0]
+        return self._arrow(store.table, asked(self.sharding.queries, store.table, told, self.shard.symbols))
 
     @property
     def _begins(self) -> bool:
         """Whether rules that need no rows fire here: on the first shard, or on all, which then follow what they own."""
-        return self.number == 0 or self.scheme.kind == "decomposed"
+        return self.number == 0 or self.sharding.kind == "decomposed"
 
     def _owns(self, column: npt.NDArray[np.integer[Any]], kind: Type) -> npt.NDArray[np.bool_]:
         return self._owners.of(column, kind) == self.number
@@ -149,11 +149,11 @@ class Member:
             late = self.shard.clock.late(name, codes)
             if late.any():
                 codes_in[name] = codes[~late]
-                if self.scheme.tells(name, self.number):
+                if self.sharding.tells(name, self.number):
                     yield name, inserts[name].filter(pa.array(late))
 
     def _codes(self, name: str, rows: pa.Table) -> Codes:
-        table = self.scheme.table(name)
+        table = self.sharding.table(name)
         taken = take_in(Header(name, table.names, True), rows)
         codes = encode_rows(table, table.names, taken, self.shard.symbols, holds_nulls=self.shard.plan.holds_nulls)
         if taken.rejected:
@@ -162,39 +162,39 @@ class Member:
 
     def _holds(self, name: str, codes: Codes) -> npt.NDArray[np.bool_]:
         """Which of the program's own facts this shard holds."""
-        home = self.scheme.homes[name]
+        home = self.sharding.homes[name]
         if isinstance(home, Place):
             return np.full(codes.shape[0], home is Place.EVERYWHERE or self.number == 0)
-        kind = self.scheme.table(name).types[home.column]
+        kind = self.sharding.table(name).types[home.column]
         return self._owners.of(codes[:, home.column], kind) == self.number
 
-    # Levels
+    # Strata
 
-    def _run_with_others(self, level: LevelRunner, opened: Opened, *, first: bool) -> Steps:
-        concerned = first or level.concerns(opened.transaction)
-        run = level.begin_run(opened.transaction)
+    def _run_with_others(self, stratum: StratumRunner, opened: Opened, *, first: bool) -> Steps:
+        concerned = first or stratum.concerns(opened.transaction)
+        run = stratum.begin_run(opened.transaction)
         while True:
             marked = self._settled_marks(run)
-            incoming = yield opened.send(marked, Stir.WORK if concerned else Stir.NOTHING, marks=True)
-            if incoming.busy is Stir.NOTHING:
+            incoming = yield opened.send(marked, Activity.WORK if concerned else Activity.NOTHING, marks=True)
+            if incoming.busy is Activity.NOTHING:
                 return
             for inbox, rows in self._received(incoming, marks=True):
                 run.receive_marks(inbox, rows)
-            if incoming.busy is not Stir.SENT:
+            if incoming.busy is not Activity.SENT:
                 break
             concerned = True
         run.derive(first=first and self._begins)
         while True:
             came = self._settled_rows(run)
-            incoming = yield opened.send(came, Stir.WORK, marks=False)
-            if incoming.busy is not Stir.SENT:
+            incoming = yield opened.send(came, Activity.WORK, marks=False)
+            if incoming.busy is not Activity.SENT:
                 break
             for inbox, rows in self._received(incoming, marks=False):
                 run.receive_rows(inbox, rows)
             run.propagate()
         run.finish()
 
-    def _settled_marks(self, run: LevelRun) -> dict[str, Rows]:
+    def _settled_marks(self, run: StratumRun) -> dict[str, Rows]:
         """Mark what rests on rows that this shard sent to itself; the rows that others must hear of."""
         away: dict[str, list[Rows]] = {}
         while boxes := run.marks_to_send():
@@ -203,7 +203,7 @@ class Member:
                 run.receive_marks(shipment.inbox, own)
         return {outbox: distinct(np.concatenate(parts)) for outbox, parts in away.items()}
 
-    def _settled_rows(self, run: LevelRun) -> dict[str, Rows]:
+    def _settled_rows(self, run: StratumRun) -> dict[str, Rows]:
         """Carry on what this shard derives for itself, to its fixpoint; the rows for others that are alive then."""
         away: dict[str, list[Rows]] = {}
         while boxes := run.rows_to_send():
@@ -254,12 +254,12 @@ class Member:
     def told(self, changes: Mapping[str, Change]) -> dict[str, tuple[pa.Table, pa.Table]]:
         """The changes of every view, as far as this shard tells them."""
         out: dict[str, tuple[pa.Table, pa.Table]] = {}
-        for view in self.scheme.outputs:
-            change = changes.get(view) if self.scheme.tells(view, self.number) else None
+        for view in self.sharding.outputs:
+            change = changes.get(view) if self.sharding.tells(view, self.number) else None
             nothing: Matrix = np.zeros((0, self.shard.stores[view].width), dtype=np.int64)
             came, went = (nothing, nothing) if change is None else (change.inserted, change.deleted)
             table, symbols = self.shard.stores[view].table, self.shard.symbols
-            came, went = (asked(self.scheme.queries, table, codes, symbols) for codes in (came, went))
+            came, went = (asked(self.sharding.queries, table, codes, symbols) for codes in (came, went))
             came, went = seen_change(table, came, went)
             if table.hidden:  # equal rows of several shards are netted by each for itself
                 came, went = net(table, came, went)
@@ -289,7 +289,7 @@ class Opened:
         self._member.shard.undo(self.transaction, problem)
         self._member.replayable = False
 
-    def send(self, boxes: Mapping[str, Rows], least: Stir, *, marks: bool) -> Outgoing:
+    def send(self, boxes: Mapping[str, Rows], least: Activity, *, marks: bool) -> Outgoing:
         self.rounds += 1
         parcels: dict[int, list[Parcel]] = {}
         for outbox, rows in boxes.items():
@@ -297,7 +297,7 @@ class Opened:
                 parcels.setdefault(receiver, []).append(Parcel(outbox, marks, packed))
                 self.rows += packed.num_rows
                 self.bytes += packed.nbytes
-        return Outgoing(parcels, Stir.SENT if parcels else least)
+        return Outgoing(parcels, Activity.SENT if parcels else least)
 
     def _by_receiver(self, outbox: str, rows: Rows) -> Iterable[tuple[int, pa.Table]]:
         member = self._member

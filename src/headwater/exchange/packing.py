@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.core.errors import StateError
-from headwater.engine.index import Matrix
-from headwater.engine.soundness import refuse_unknown
-from headwater.engine.values import Codes, Symbols
+from headwater.engine.border.soundness import refuse_unknown
+from headwater.engine.codes.symbols import Codes, Symbols
+from headwater.engine.store.index import Matrix
 from headwater.plan.model import Table
 
 _SPARSE = 8  # so many times more symbols than rows: sorting the rows is cheaper than a table of all symbols

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow.flight as flight
 
 from headwater.core.errors import ExchangeError
-from headwater.exchange.doorkeeper import Seal, Server, connect, new_token, with_token
+from headwater.exchange.flight_server import Seal, Server, connect, new_token, with_token
 
 _PATIENCE = 120.0
 _GLANCE = 0.2  # seconds between two looks at whether the caller has been cancelled

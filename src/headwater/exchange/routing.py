@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.types import Type
-from headwater.engine.values import NULL, Symbols, code_floats, code_of_float, float_codes, null_code
+from headwater.engine.codes.symbols import NULL, Symbols, code_floats, code_of_float, float_codes, null_code
 
 Hashes = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]

@@ -14,16 +14,16 @@ from enum import IntEnum
 import pyarrow as pa
 
 from headwater.core.errors import StateError
-from headwater.engine.arrow_stream import read_stream
+from headwater.engine.border.arrow_stream import read_stream
 
 _MAGIC = b"HWX1"
-_HEAD = struct.Struct("<4sBxxxQ")  # magic, stir, parcels
+_HEAD = struct.Struct("<4sBxxxQ")  # magic, activity, parcels
 _FRAME = struct.Struct("<qQ")  # peer, bytes that follow
 _ALIGNED = 64  # so that arrays are used where they lie
 _SHIPMENT, _MARKS = b"headwater.shipment", b"headwater.marks"
 
 
-class Stir(IntEnum):
+class Activity(IntEnum):
     """How much moves in a round; a shard must know the most of all shards."""
 
     NOTHING = 0  # no shard has anything to do
@@ -45,7 +45,7 @@ class Outgoing:
     """What one shard sends in a round, by receiver; never to itself."""
 
     parcels: dict[int, list[Parcel]] = field(default_factory=dict)
-    busy: Stir = Stir.NOTHING
+    busy: Activity = Activity.NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Incoming:
     """What one shard gets in a round, with the sender of each parcel, and the most that any shard reported."""
 
     parcels: list[tuple[int, Parcel]] = field(default_factory=list)
-    busy: Stir = Stir.NOTHING
+    busy: Activity = Activity.NOTHING
 
     @property
     def rows(self) -> int:
@@ -66,7 +66,7 @@ class Incoming:
 
 def delivered(outgoing: Sequence[Outgoing]) -> list[Incoming]:
     """What each shard gets if these shards, in the order of their numbers, send this."""
-    busy = max((one.busy for one in outgoing), default=Stir.NOTHING)
+    busy = max((one.busy for one in outgoing), default=Activity.NOTHING)
     parcels: list[list[tuple[int, Parcel]]] = [[] for _ in outgoing]
     for sender, one in enumerate(outgoing):
         for receiver, sent in one.parcels.items():
@@ -95,7 +95,7 @@ def read_incoming(content: bytes | memoryview | pa.Buffer) -> Incoming:
     return Incoming(list(parcels), busy)
 
 
-def _write(parcels: Iterable[tuple[int, Parcel]], busy: Stir) -> pa.Buffer:
+def _write(parcels: Iterable[tuple[int, Parcel]], busy: Activity) -> pa.Buffer:
     listed = list(parcels)
     out = pa.BufferOutputStream()
     out.write(_HEAD.pack(_MAGIC, busy, len(listed)))
@@ -116,13 +116,13 @@ def _write_parcel(parcel: Parcel) -> pa.Buffer:
     return out.getvalue()
 
 
-def _read(content: bytes | memoryview | pa.Buffer) -> tuple[Stir, list[tuple[int, Parcel]]]:
+def _read(content: bytes | memoryview | pa.Buffer) -> tuple[Activity, list[tuple[int, Parcel]]]:
     buffer = content if isinstance(content, pa.Buffer) else pa.py_buffer(content)
     try:
         magic, busy, count = _HEAD.unpack_from(buffer)
         if magic != _MAGIC:
             raise StateError("these bytes are no round of an exchange")
-        return Stir(busy), list(_frames(buffer, count))
+        return Activity(busy), list(_frames(buffer, count))
     except (struct.error, OSError, ValueError, LookupError, TypeError, pa.ArrowException) as problem:
         raise StateError(f"a round of an exchange is damaged: {problem}") from problem
 

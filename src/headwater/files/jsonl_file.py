@@ -11,8 +11,8 @@ import numpy as np
 from headwater.core.errors import FileError
 from headwater.files.header import HeaderError, Match, by_position, match
 from headwater.files.rows import Expected, FileRows, Sieve
+from headwater.files.text_of_values import guess_values, null_values, typed_values
 from headwater.files.typing import typed_rows
-from headwater.files.values import guess_values, null_values, typed_values
 
 
 def read_jsonl(data: bytes, file: str, expected: Expected, *, feed: bool) -> FileRows:

@@ -9,8 +9,8 @@ import pyarrow.parquet
 from headwater.core.errors import FileError
 from headwater.files.header import HeaderError, match
 from headwater.files.rows import Column, Expected, FileRows, Sieve
+from headwater.files.text_of_values import guess_values, null_values, typed_values
 from headwater.files.typing import typed_rows
-from headwater.files.values import guess_values, null_values, typed_values
 
 
 def read_parquet(data: bytes, file: str, expected: Expected, *, feed: bool) -> FileRows:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.core.types import Type
-from headwater.engine.columns import plain
+from headwater.engine.codes.columns import plain
 
 Column: TypeAlias = pa.Array | list[Any]  # lists of a user's data stay Python tuples: Arrow's have one item type
 Numbers = npt.NDArray[np.int64]

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from headwater.core.types import Type
 from headwater.core.widening import item_of
-from headwater.engine.columns import ARROW
-from headwater.engine.fitting import fit
+from headwater.engine.codes.columns import ARROW
+from headwater.engine.codes.fitting import fit
 from headwater.files.list_text import parse_list
 from headwater.files.rows import Column, Problems
 from headwater.language.units import duration

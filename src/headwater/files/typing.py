@@ -9,10 +9,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.core.types import Type
-from headwater.engine.columns import plain
-from headwater.engine.intake import guess_type
+from headwater.engine.border.intake import guess_type
+from headwater.engine.codes.columns import plain
 from headwater.files.rows import CHANGE_TYPE, CHANGE_TYPES, Column, Expected, FileRows, Numbers, Problems, Sieve
-from headwater.program.types import told
+from headwater.program.types.inference import told
 
 Guess = Callable[[Column], Type | None]
 Convert = Callable[[Column, Type], tuple[Column, Problems]]

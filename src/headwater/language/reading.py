@@ -9,10 +9,10 @@ from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source
 from headwater.core.types import Type
-from headwater.language.datalog import parse
-from headwater.language.include import Reader, read_file
-from headwater.language.sql.recognise import is_sql
-from headwater.language.tree import Tree
+from headwater.language.datalog.include import Reader, read_file
+from headwater.language.datalog.parse import parse
+from headwater.language.sql.text.recognise import is_sql
+from headwater.language.syntax import Tree
 
 
 def read_text(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from headwater.language.tree import Duration
+from headwater.language.syntax import Duration
 
 _MILLISECOND = 1_000
 _SECOND = 1_000_000

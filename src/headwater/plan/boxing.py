@@ -2,7 +2,7 @@
 
 Values of mixed columns are kept by symbol, numbers as they are, so a lookup by one would miss the other. Such an atom
 gets a variable of its own, and the two are tied by calls that go both ways: `q(V), m(V)` with a mixed `q` and a `m` of
-ints becomes `q(V'any), m(V), V'any = as_any(V), V = as_int(V'any)`, of which a strand takes what it can use.
+ints becomes `q(V'any), m(V), V'any = as_any(V), V = as_int(V'any)`, of which a delta rule takes what it can use.
 
 A negated atom over numbers cannot hold for a mixed value that is no number. Its rule becomes two: one for values that
 are, one, without the atom, for those that are not.
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from headwater.core.types import Type
-from headwater.language.tree import Assign, Atom, Call, Condition, Constant, Goal, Negation, Term, Variable
+from headwater.language.syntax import Assign, Atom, Call, Condition, Constant, Goal, Negation, Term, Variable
 from headwater.plan.model import Table
 
 

@@ -1,4 +1,4 @@
-"""Program to plan in one place: draft tables and rules, choose strands, put them into levels."""
+"""Program to plan in one place: draft tables and rules, choose delta rules, put them into strata."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from headwater.language.tree import Assign, Atom, Negation
-from headwater.plan import strands
-from headwater.plan.model import Aggregation, FlatRule, Level, Plan, Ships, Source
+from headwater.language.syntax import Assign, Atom, Negation
+from headwater.plan import delta_rules
+from headwater.plan.model import Aggregation, FlatRule, Plan, PlannedStratum, Ships, Source
 from headwater.plan.placement import place
 from headwater.plan.tables import Draft, Drafts, draft
 from headwater.program.model import Program
-from headwater.program.strata import Mode, Stratum, strata
-from headwater.program.termination import bounded
-from headwater.program.types import Types
+from headwater.program.recursion.strata import Mode, Stratum, strata
+from headwater.program.recursion.termination import bounded
+from headwater.program.types.inference import Types
 
 _NOTHING: Mapping[int, Source] = MappingProxyType({})
 
@@ -48,17 +48,17 @@ def build(
         bags_of.setdefault(home, []).append(bag)
     aggregation_of = {one.table: at for at, one in enumerate(drafts.aggregations)}
     ends = bounded(program)
-    levels: list[Level] = []
+    planned: list[PlannedStratum] = []
     for stratum in layers:
         parts = tuple(part for part, relation in drafts.parts.items() if relation in stratum.relations)
         if parts:
             made = tuple(number for part in parts for number in rules_of[part])
-            levels.append(Level(parts, made, (), recursive=False, mode=Mode.MONOTONE, computes=False))
+            planned.append(PlannedStratum(parts, made, (), recursive=False, mode=Mode.MONOTONE, computes=False))
         names = [name for relation in stratum.relations for name in (relation, *bags_of.get(relation, ()))]
         own = tuple(number for name in names for number in rules_of.get(name, ()))
         inside = [drafts.aggregations[aggregation_of[name]] for name in names if name in aggregation_of]
-        levels.append(
-            Level(
+        planned.append(
+            PlannedStratum(
                 tables=tuple(names),
                 rules=own,
                 aggregations=tuple(aggregation_of[name] for name in names if name in aggregation_of),
@@ -75,7 +75,7 @@ def build(
         tuple(tables.values()),
         rules,
         aggregations,
-        tuple(levels),
+        tuple(planned),
         facts,
         program.rules,
         types.nulls.present,
@@ -130,9 +130,9 @@ def _flatten(number: int, one: Draft, drafts: Drafts) -> FlatRule:
         negated=tuple(goal.atom.relation for goal in one.body if isinstance(goal, Negation)),
         types=one.types,
         nullable=one.nullable,
-        arrive=strands.arrive(one, number),
-        forbid=strands.forbid(one, number),
-        allow=strands.allow(one, number),
-        spontaneous=strands.spontaneous(one, number),
-        pulls=tuple(strands.pull(one, number, columns, table.types) for columns in dict.fromkeys(wanted)),
+        arrive=delta_rules.arrive(one, number),
+        forbid=delta_rules.forbid(one, number),
+        allow=delta_rules.allow(one, number),
+        spontaneous=delta_rules.spontaneous(one, number),
+        pulls=tuple(delta_rules.pull(one, number, columns, table.types) for columns in dict.fromkeys(wanted)),
     )

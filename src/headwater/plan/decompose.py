@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from headwater.language.tree import Aggregate, Constant, ListTerm, Rule, Term, Variable
+from headwater.language.syntax import Aggregate, Constant, ListTerm, Rule, Term, Variable
 from headwater.plan.model import Source, Var, literal
-from headwater.program.aggregates import aggregate_columns
 from headwater.program.model import Program, Relation
-from headwater.program.strata import Stratum, strata
+from headwater.program.recursion.aggregates import aggregate_columns
+from headwater.program.recursion.strata import Stratum, strata
 from headwater.program.terms import body_atoms
 from headwater.rewrite.localise import location_of
 

@@ -1,47 +1,47 @@
-"""A plan as text: levels, tables and, for every rule, the strands through it."""
+"""A plan as text: strata, tables and, for every rule, the delta rules through it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import assert_never
 
-from headwater.language.printer import print_goal, print_rule, print_term
-from headwater.language.tree import Atom
+from headwater.language.datalog.printer import print_goal, print_rule, print_term
+from headwater.language.syntax import Atom
 from headwater.plan.model import (
     Absent,
     Aggregation,
+    DeltaRule,
     FlatRule,
     Join,
     Let,
-    Level,
     Owned,
     Plan,
+    PlannedStratum,
     Reads,
     Step,
-    Strand,
     Table,
     Test,
     Var,
 )
-from headwater.program.types import Types
+from headwater.program.types.inference import Types
 
 
 def explain(plan: Plan, types: Types) -> str:
     """The plan as text; a column whose type only data will tell shows as `?`."""
     shapes = {table.name: _shape(table, types) for table in plan.tables}
     lines = [f"base {shapes[table.name]}" for table in plan.tables if table.base]
-    for number, level in enumerate(plan.levels, 1):
-        lines += ["", _title(number, level)]
-        lines += [f"  table {shapes[name]}" for name in level.tables]
-        lines += [f"  {_aggregation(plan.aggregations[at])}" for at in level.aggregations]
-        for rule in level.rules:
+    for number, stratum in enumerate(plan.strata, 1):
+        lines += ["", _title(number, stratum)]
+        lines += [f"  table {shapes[name]}" for name in stratum.tables]
+        lines += [f"  {_aggregation(plan.aggregations[at])}" for at in stratum.aggregations]
+        for rule in stratum.rules:
             lines += _rule(plan, plan.rules[rule])
     return "\n".join(lines)
 
 
-def _title(number: int, level: Level) -> str:
-    kind = f"recursive, {level.mode.value}" if level.recursive else "not recursive"
-    return f"level {number} ({kind}):"
+def _title(number: int, stratum: PlannedStratum) -> str:
+    kind = f"recursive, {stratum.mode.value}" if stratum.recursive else "not recursive"
+    return f"stratum {number} ({kind}):"
 
 
 def _shape(table: Table, types: Types) -> str:
@@ -66,20 +66,20 @@ def _aggregation(one: Aggregation) -> str:
 def _rule(plan: Plan, rule: FlatRule) -> Iterator[str]:
     yield f"  rule {print_rule(plan.program_rules[rule.origin])}"
     atoms = [goal for goal in rule.body if isinstance(goal, Atom)]
-    for atom, strand in zip(atoms, rule.arrive, strict=True):
-        yield f"    when {print_goal(atom)} comes: {_steps(strand, atoms)}"
-    for table, strand in zip(rule.negated, rule.forbid, strict=True):
-        yield f"    when {table} comes, forbid: {_steps(strand, atoms)}"
-    for table, strand in zip(rule.negated, rule.allow, strict=True):
-        yield f"    when {table} goes, allow: {_steps(strand, atoms)}"
+    for atom, delta_rule in zip(atoms, rule.arrive, strict=True):
+        yield f"    when {print_goal(atom)} comes: {_steps(delta_rule, atoms)}"
+    for table, delta_rule in zip(rule.negated, rule.forbid, strict=True):
+        yield f"    when {table} comes, forbid: {_steps(delta_rule, atoms)}"
+    for table, delta_rule in zip(rule.negated, rule.allow, strict=True):
+        yield f"    when {table} goes, allow: {_steps(delta_rule, atoms)}"
     for pull in rule.pulls:
         sources = [rule.head[column] for column in pull.columns]
         names = ", ".join(source.name if isinstance(source, Var) else repr(source.value) for source in sources)
-        yield f"    to derive again by ({names}): {_steps(pull.strand, atoms)}"
+        yield f"    to derive again by ({names}): {_steps(pull.delta_rule, atoms)}"
 
 
-def _steps(strand: Strand, atoms: list[Atom]) -> str:
-    return ", ".join(_step(step, atoms) for step in strand.steps) or "store"
+def _steps(delta_rule: DeltaRule, atoms: list[Atom]) -> str:
+    return ", ".join(_step(step, atoms) for step in delta_rule.steps) or "store"
 
 
 def _step(step: Step, atoms: list[Atom]) -> str:

@@ -1,8 +1,8 @@
 """The plan: what the engine runs. Values only; it knows the program's types but none of its data.
 
 A *table* stores the rows of one relation (or of one bag of bindings that an aggregate ranges over). A
-*strand* is one way through one rule: it starts from rows of one table, takes the rule's other goals in a
-chosen order, and ends in head rows. Each rule has a strand per positive atom (a row came), two per negated
+*delta rule* is one way through one rule: it starts from rows of one table, takes the rule's other goals in a
+chosen order, and ends in head rows. Each rule has a delta rule per positive atom (a row came), two per negated
 atom (a row came: what did that forbid? a row went: what does that allow?), one that starts from head
 rows or head groups (*pull*), and, if it has no positive atom, one that starts from nothing.
 """
@@ -14,15 +14,15 @@ from enum import Enum
 from typing import Any, TypeAlias
 
 from headwater.core.types import Type
-from headwater.language.tree import Comparison, Condition, Constant, Duration, Goal, ListTerm, Rule, Term
-from headwater.program.clock import Lifetime
+from headwater.language.syntax import Comparison, Condition, Constant, Duration, Goal, ListTerm, Rule, Term
 from headwater.program.model import Keeps
-from headwater.program.strata import Mode
-from headwater.program.typing import list_type
+from headwater.program.recursion.strata import Mode
+from headwater.program.time.program_clock import Lifetime
+from headwater.program.types.typing import list_type
 
 
 class Reads(Enum):
-    """Which rows of an atom a strand sees: all that are alive, or those alive before this round."""
+    """Which rows of an atom a delta rule sees: all that are alive, or those alive before this round."""
 
     ALL = "all"
     OLD = "old"
@@ -229,7 +229,7 @@ Step: TypeAlias = Join | Absent | Let | Test | Owned
 
 
 @dataclass(frozen=True, slots=True)
-class Strand:
+class DeltaRule:
     """`start` binds the first variables: from rows of a table, from the columns of a key, or from nothing."""
 
     rule: int
@@ -240,15 +240,15 @@ class Strand:
 
 @dataclass(frozen=True, slots=True)
 class Pull:
-    """A strand that starts from values of some head columns and finds derivations of such rows."""
+    """A delta rule that starts from values of some head columns and finds derivations of such rows."""
 
     columns: tuple[int, ...]
-    strand: Strand
+    delta_rule: DeltaRule
 
 
 @dataclass(frozen=True, slots=True)
 class FlatRule:
-    """A rule as the engine sees it: one head table, atoms in text order, and the strands through it."""
+    """A rule as the engine sees it: one head table, atoms in text order, and the delta rules through it."""
 
     id: int
     origin: int  # index of the rule in the program
@@ -259,15 +259,15 @@ class FlatRule:
     negated: tuple[str, ...]
     types: dict[str, Type]
     nullable: frozenset[str]  # variables that may hold a null
-    arrive: tuple[Strand, ...]  # a row of a positive atom came
-    forbid: tuple[Strand, ...]  # a row of a negated atom came
-    allow: tuple[Strand, ...]  # a row of a negated atom went
-    spontaneous: Strand | None
+    arrive: tuple[DeltaRule, ...]  # a row of a positive atom came
+    forbid: tuple[DeltaRule, ...]  # a row of a negated atom came
+    allow: tuple[DeltaRule, ...]  # a row of a negated atom went
+    spontaneous: DeltaRule | None
     pulls: tuple[Pull, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class PlannedStratum:
     """One stratum: tables, flat rules by id, aggregations by index."""
 
     tables: tuple[str, ...]
@@ -299,7 +299,7 @@ class Plan:
     tables: tuple[Table, ...]
     rules: tuple[FlatRule, ...]
     aggregations: tuple[Aggregation, ...]
-    levels: tuple[Level, ...]
+    strata: tuple[PlannedStratum, ...]
     facts: tuple[int, ...]  # rules that put facts into base tables
     program_rules: tuple[Rule, ...]
     holds_nulls: bool  # a null can be somewhere: then the code of null is kept free of numbers, everywhere

@@ -20,12 +20,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from headwater.core.types import Type
-from headwater.language.tree import Aggregate, Atom, Constant, Goal, Negation, Term, Variable, Wildcard
+from headwater.language.syntax import Aggregate, Atom, Constant, Goal, Negation, Term, Variable, Wildcard
 from headwater.plan.model import Shipment, Ships, Source, Table, Var, literal
 from headwater.plan.tables import PICKS, Draft, Drafts
-from headwater.program.aggregates import WITH
 from headwater.program.model import Keeps, Program, Relation
-from headwater.program.strata import Mode, strata
+from headwater.program.recursion.aggregates import WITH
+from headwater.program.recursion.strata import Mode, strata
 from headwater.rewrite.localise import location_of
 
 

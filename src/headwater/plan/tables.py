@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from headwater.core.types import Type
-from headwater.language.tree import Aggregate, Atom, Call, Condition, Constant, Goal, ListTerm, Rule, Variable
+from headwater.language.syntax import Aggregate, Atom, Call, Condition, Constant, Goal, ListTerm, Rule, Variable
 from headwater.plan.boxing import boxed
 from headwater.plan.model import Aggregation, Best, Contribution, Measure, Pick, Source, Table, Var, Written, literal
-from headwater.program.aggregates import WITH, carried_columns
-from headwater.program.clock import lifetime
 from headwater.program.model import Keeps, Program, Relation, Shown
-from headwater.program.types import Types
+from headwater.program.recursion.aggregates import WITH, carried_columns
+from headwater.program.time.program_clock import lifetime
+from headwater.program.types.inference import Types
 
 PICKS = {"min": Best.MIN, "mmin": Best.MIN, "max": Best.MAX, "mmax": Best.MAX, "top": Best.MIN}
 SUMS_OF_LARGEST = frozenset({"mcount", "msum"})
@@ -29,7 +29,7 @@ MEASURES = {"mcount": "sum", "msum": "sum", "mmin": "min", "mmax": "max"}
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A rule without aggregates whose strands are not chosen yet."""
+    """A rule without aggregates whose delta rules are not chosen yet."""
 
     origin: int
     table: str

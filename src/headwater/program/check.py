@@ -13,22 +13,22 @@ from dataclasses import replace
 
 from headwater.core.diagnostics import Diagnostic, Severity
 from headwater.core.errors import CheckProblem
-from headwater.core.functions import FUNCTIONS, Registry
-from headwater.language.tree import Constant, Query, Rule, Tree, Variable, Wildcard
-from headwater.program.aggregates import spread
-from headwater.program.clock import time_problems
+from headwater.core.functions.registry import FUNCTIONS, Registry
+from headwater.language.syntax import Constant, Query, Rule, Tree, Variable, Wildcard
 from headwater.program.grouping import grouping_warnings
 from headwater.program.model import Program
 from headwater.program.names import Names, survey
 from headwater.program.network import network_problems, with_locations
 from headwater.program.normal import normalise
-from headwater.program.nullability import null_problems
+from headwater.program.recursion.aggregates import spread
+from headwater.program.recursion.stratified import strata_problems
 from headwater.program.relations import relations, with_times, with_windows
-from headwater.program.sequential import sequence_problems
-from headwater.program.spelling import spelling_problems
-from headwater.program.stratified import strata_problems
-from headwater.program.time_uses import time_use_problems
-from headwater.program.types import inferred, with_types
+from headwater.program.time.program_clock import time_problems
+from headwater.program.time.sequential import sequence_problems
+from headwater.program.time.time_uses import time_use_problems
+from headwater.program.types.inference import inferred, with_types
+from headwater.program.types.nullability import null_problems
+from headwater.program.types.spelling import spelling_problems
 
 Check = Callable[[Program], Iterable[Diagnostic]]
 

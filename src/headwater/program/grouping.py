@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headwater.core.diagnostics import Diagnostic, Severity
-from headwater.language.tree import Aggregate, Rule, Term, Variable
-from headwater.program.aggregates import AGGREGATES, PICK_ONE, Trend, carried_columns, value_columns
+from headwater.language.syntax import Aggregate, Rule, Term, Variable
 from headwater.program.model import Program
+from headwater.program.recursion.aggregates import AGGREGATES, PICK_ONE, Trend, carried_columns, value_columns
 from headwater.program.terms import assigned, goal_names, names, positive_atoms
 
 

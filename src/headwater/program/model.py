@@ -27,7 +27,7 @@ from typing import Literal
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.core.types import Type
-from headwater.language.tree import Duration, Kind, Query, Rule, Window
+from headwater.language.syntax import Duration, Kind, Query, Rule, Window
 
 
 @dataclass(frozen=True, slots=True)

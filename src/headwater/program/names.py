@@ -13,30 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from headwater.core.builtins import GOAL_NAMES
 from headwater.core.diagnostics import Diagnostic, Severity
-from headwater.core.functions import Function, Registry, lookup
+from headwater.core.functions.builtins import GOAL_NAMES
+from headwater.core.functions.registry import Function, Registry, lookup
 from headwater.core.source import Span
-from headwater.language.tree import (
-    Aggregate,
-    Assign,
-    Atom,
-    Call,
-    Comparison,
-    Condition,
-    Declaration,
-    Goal,
-    Head,
-    Heading,
-    Negation,
-    Query,
-    Rule,
-    Term,
-    Tree,
-    Variable,
-)
-from headwater.program.aggregates import AGGREGATES
+from headwater.language import syntax
 from headwater.program.nearest import Spelling, nearest
+from headwater.program.recursion.aggregates import AGGREGATES
 from headwater.program.terms import subterms
 
 PATH_FUNCTIONS = frozenset({"concatPath"})
@@ -58,10 +41,10 @@ class Names:
 
     registry: Registry
     mentions: dict[str, Mention] = field(default_factory=dict)
-    declarations: dict[str, Declaration] = field(default_factory=dict)
+    declarations: dict[str, syntax.Declaration] = field(default_factory=dict)
     heads: set[str] = field(default_factory=set)
     derived: set[str] = field(default_factory=set)
-    headings: dict[str, Heading] = field(default_factory=dict)
+    headings: dict[str, syntax.Heading] = field(default_factory=dict)
 
     def is_relation(self, name: str) -> bool:
         return name in self.declarations or name in self.heads or name in self.headings
@@ -76,7 +59,7 @@ class Names:
         return function.name if function is not None and function.is_goal else None
 
 
-def survey(tree: Tree, registry: Registry) -> tuple[Names, list[Diagnostic]]:
+def survey(tree: syntax.Tree, registry: Registry) -> tuple[Names, list[Diagnostic]]:
     found = _Survey(Names(registry))
     found.read(tree)
     return found.names, found.diagnostics
@@ -87,33 +70,33 @@ class _Survey:
         self.names = names
         self.diagnostics: list[Diagnostic] = []
 
-    def read(self, tree: Tree) -> None:
+    def read(self, tree: syntax.Tree) -> None:
         for heading in tree.headings:
             self.names.headings[heading.relation] = heading
         for statement in tree.statements:
             match statement:
-                case Declaration():
+                case syntax.Declaration():
                     self._declare(statement)
-                case Rule(head, body):
+                case syntax.Rule(head, body):
                     self.names.heads.add(head.relation)
                     if body:
                         self.names.derived.add(head.relation)
-                case Query():
+                case syntax.Query():
                     pass
                 case _:
                     assert_never(statement)
         queries = []
         for statement in tree.statements:
             match statement:
-                case Declaration():
+                case syntax.Declaration():
                     columns: list[str | None] = [column.name for column in statement.columns]
                     mention = Mention(len(columns), statement.span, columns)
                     self.names.mentions.setdefault(statement.relation, mention)
-                case Rule(head, body):
+                case syntax.Rule(head, body):
                     self._head(head)
                     for goal in body:
                         self._goal(goal)
-                case Query():
+                case syntax.Query():
                     queries.append(statement)
                 case _:
                     assert_never(statement)
@@ -131,7 +114,7 @@ class _Survey:
     def warn(self, code: str, message: str, span: Span | None, hint: str | None) -> None:
         self.diagnostics.append(Diagnostic(code, message, span, hint=hint, severity=Severity.WARNING))
 
-    def _declare(self, declaration: Declaration) -> None:
+    def _declare(self, declaration: syntax.Declaration) -> None:
         name = declaration.relation
         earlier = self.names.declarations.setdefault(name, declaration)
         if earlier is not declaration:
@@ -185,33 +168,33 @@ class _Survey:
                     hint="only base relations are given rows; declare the base relations optional that may be missing",
                 )
 
-    def _head(self, head: Head) -> None:
+    def _head(self, head: syntax.Head) -> None:
         self._mention(head.relation, head.args, head.span)
         for arg in head.args:
-            if isinstance(arg, Aggregate):
+            if isinstance(arg, syntax.Aggregate):
                 self._aggregate(arg)
                 for inner in arg.args:
                     self._term(inner)
             else:
                 self._term(arg)
 
-    def _goal(self, goal: Goal) -> None:
+    def _goal(self, goal: syntax.Goal) -> None:
         match goal:
-            case Atom():
+            case syntax.Atom():
                 self._atom(goal)
-            case Negation(atom):
+            case syntax.Negation(atom):
                 self._atom(atom)
-            case Comparison(_, left, right):
+            case syntax.Comparison(_, left, right):
                 self._term(left)
                 self._term(right)
-            case Assign(_, term):
+            case syntax.Assign(_, term):
                 self._term(term)
-            case Condition(call):
+            case syntax.Condition(call):
                 self._term(call)
             case _:
                 assert_never(goal)
 
-    def _atom(self, atom: Atom) -> None:
+    def _atom(self, atom: syntax.Atom) -> None:
         for arg in atom.args:
             self._term(arg)
         called = self.names.goal_function(atom.relation)
@@ -235,7 +218,7 @@ class _Survey:
             hint=f"`{name}` is a built-in function; to use a relation of that name, declare it",
         )
 
-    def _mention(self, name: str, args: tuple[Term | Aggregate, ...], span: Span | None) -> None:
+    def _mention(self, name: str, args: tuple[syntax.Term | syntax.Aggregate, ...], span: Span | None) -> None:
         declaration = self.names.declarations.get(name)
         mention = self.names.mentions.get(name)
         if mention is None:
@@ -253,13 +236,13 @@ class _Survey:
             return
         for place, arg in enumerate(args):
             if mention.columns[place] is None:
-                inner = arg.args[-1] if isinstance(arg, Aggregate) and arg.args else arg
-                mention.columns[place] = inner.name if isinstance(inner, Variable) else None
+                inner = arg.args[-1] if isinstance(arg, syntax.Aggregate) and arg.args else arg
+                mention.columns[place] = inner.name if isinstance(inner, syntax.Variable) else None
 
-    def _term(self, term: Term) -> None:
+    def _term(self, term: syntax.Term) -> None:
         links: set[int] = set()
         for part in subterms(term):
-            if not isinstance(part, Call):
+            if not isinstance(part, syntax.Call):
                 continue
             function = lookup(self.names.registry, part.function)
             if function is None:
@@ -276,10 +259,10 @@ class _Survey:
                     note=function.doc or None,
                 )
 
-    def _is_link(self, arg: Term) -> bool:
-        return isinstance(arg, Call) and lookup(self.names.registry, arg.function) is None and len(arg.args) >= 2
+    def _is_link(self, arg: syntax.Term) -> bool:
+        return isinstance(arg, syntax.Call) and lookup(self.names.registry, arg.function) is None and len(arg.args) >= 2
 
-    def _unknown_function(self, call: Call) -> None:
+    def _unknown_function(self, call: syntax.Call) -> None:
         if self.names.is_relation(call.function) or call.function in self.names.mentions:
             self.error(
                 "HW213",
@@ -291,7 +274,7 @@ class _Survey:
         guess = nearest(call.function.removeprefix("f_"), self.names.registry)
         self.error("HW202", f"there is no function `{call.function}`", call.span, hint=_meant(guess))
 
-    def _aggregate(self, aggregate: Aggregate) -> None:
+    def _aggregate(self, aggregate: syntax.Aggregate) -> None:
         name = aggregate.function
         kind = AGGREGATES.get(name)
         if kind is None:
@@ -307,7 +290,7 @@ class _Survey:
                 "HW217", f"`{name}` over {_arguments(len(aggregate.args))}", aggregate.span, hint=f"write {shape}"
             )
 
-    def _query(self, query: Query) -> None:
+    def _query(self, query: syntax.Query) -> None:
         name = query.atom.relation
         if name not in self.names.mentions:
             guess = nearest(name, self.names.mentions)
@@ -368,7 +351,7 @@ def _first(span: Span | None, word: str) -> str | None:
     return f"it is first {word} at {span.source.name}:{span.line}:{span.column}" if span else None
 
 
-def rule_name(rule: Rule) -> str:
+def rule_name(rule: syntax.Rule) -> str:
     """How a message refers to a rule: by its label, else by its head and line."""
     if rule.label:
         return f"`{rule.label}`"

@@ -17,7 +17,7 @@ from typing import TypeAlias
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.core.types import Type
-from headwater.language.tree import Aggregate, Atom, Constant, Head, Rule, Term, Variable, Wildcard
+from headwater.language.syntax import Aggregate, Atom, Constant, Head, Rule, Term, Variable, Wildcard
 from headwater.program.model import Program, Relation
 from headwater.program.names import rule_name
 from headwater.program.terms import body_atoms, variables

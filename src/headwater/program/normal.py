@@ -19,44 +19,28 @@ from typing import TypeAlias, assert_never
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.core.types import Type
-from headwater.language.tree import (
-    Aggregate,
-    Assign,
-    Atom,
-    Call,
-    Comparison,
-    Condition,
-    Constant,
-    Goal,
-    Head,
-    ListTerm,
-    Negation,
-    Rule,
-    Term,
-    Variable,
-    Wildcard,
-)
-from headwater.program.aggregates import AGGREGATES
+from headwater.language import syntax
 from headwater.program.lowering import built, canonical, has_hole, pieces, stray_wildcards, takes_value
 from headwater.program.names import Names
 from headwater.program.nearest import nearest
+from headwater.program.recursion.aggregates import AGGREGATES
 from headwater.program.terms import goal_terms, names, subterms, variables
-from headwater.program.values import fold
+from headwater.program.types.constants import fold
 
 
 @dataclass(frozen=True, slots=True)
 class _Equation:
     """`left = right`, not yet known to bind or to compare."""
 
-    left: Term
-    right: Term
+    left: syntax.Term
+    right: syntax.Term
     span: Span | None
 
 
-_Step: TypeAlias = Atom | Negation | Comparison | Condition | _Equation
+_Step: TypeAlias = syntax.Atom | syntax.Negation | syntax.Comparison | syntax.Condition | _Equation
 
 
-def normalise(rule: Rule, known: Names) -> tuple[Rule, list[Diagnostic]]:
+def normalise(rule: syntax.Rule, known: Names) -> tuple[syntax.Rule, list[Diagnostic]]:
     """The rule in normal form, with everything that is unsafe about it."""
     if not rule.body:
         return _fact(rule, known)
@@ -68,21 +52,21 @@ def normalise(rule: Rule, known: Names) -> tuple[Rule, list[Diagnostic]]:
     return replace(rule, head=head, body=tuple(body)), work.diagnostics
 
 
-def _fact(rule: Rule, known: Names) -> tuple[Rule, list[Diagnostic]]:
+def _fact(rule: syntax.Rule, known: Names) -> tuple[syntax.Rule, list[Diagnostic]]:
     diagnostics: list[Diagnostic] = []
-    args: list[Term | Aggregate] = []
+    args: list[syntax.Term | syntax.Aggregate] = []
     for arg in rule.head.args:
         args.append(arg)
-        if isinstance(arg, Aggregate):
+        if isinstance(arg, syntax.Aggregate):
             diagnostics.append(
                 Diagnostic("HW306", "a fact has nothing to aggregate", arg.span, hint="give the rule a body")
             )
             continue
-        unbound = next((part for part in subterms(arg) if isinstance(part, Variable | Wildcard)), None)
+        unbound = next((part for part in subterms(arg) if isinstance(part, syntax.Variable | syntax.Wildcard)), None)
         if unbound is not None:
             diagnostics.append(_unbound_in_fact(unbound))
             continue
-        if isinstance(arg, Constant):
+        if isinstance(arg, syntax.Constant):
             continue
         value = fold(canonical(arg, known), known.registry)
         if value is None:
@@ -92,8 +76,8 @@ def _fact(rule: Rule, known: Names) -> tuple[Rule, list[Diagnostic]]:
     return replace(rule, head=replace(rule.head, args=tuple(args))), diagnostics
 
 
-def _unbound_in_fact(term: Variable | Wildcard) -> Diagnostic:
-    if isinstance(term, Wildcard):
+def _unbound_in_fact(term: syntax.Variable | syntax.Wildcard) -> Diagnostic:
+    if isinstance(term, syntax.Wildcard):
         return Diagnostic("HW305", "`_` stands for no value in a fact", term.span)
     hint = f"constants are written in lower case or quoted: `{term.name.lower()}`"
     return Diagnostic(
@@ -117,58 +101,58 @@ class _Normaliser:
 
     # Taking the rule apart.
 
-    def goals(self, body: tuple[Goal, ...]) -> None:
+    def goals(self, body: tuple[syntax.Goal, ...]) -> None:
         for goal in body:
             for term in goal_terms(goal):
                 self._count_uses(term)
         for goal in body:
             self._goal(goal)
         for step in self.steps:
-            if isinstance(step, Atom):
-                self.bound.update(arg.name for arg in step.args if isinstance(arg, Variable))
+            if isinstance(step, syntax.Atom):
+                self.bound.update(arg.name for arg in step.args if isinstance(arg, syntax.Variable))
         self.bound |= self.excused
 
-    def _count_uses(self, term: Term | Aggregate) -> None:
+    def _count_uses(self, term: syntax.Term | syntax.Aggregate) -> None:
         for variable in variables(term):
             self.uses[variable.name] = self.uses.get(variable.name, 0) + 1
 
-    def _goal(self, goal: Goal) -> None:
+    def _goal(self, goal: syntax.Goal) -> None:
         match goal:
-            case Atom():
+            case syntax.Atom():
                 self._atom(goal)
-            case Negation(atom):
+            case syntax.Negation(atom):
                 self._negation(goal, atom)
-            case Comparison(op, left, right):
+            case syntax.Comparison(op, left, right):
                 left, right = canonical(left, self.known), canonical(right, self.known)
                 if op == "=":
                     self._equate(left, right, goal.span)
                 else:
                     self._filter(replace(goal, left=built(left), right=built(right)))
-            case Assign(variable, term):
+            case syntax.Assign(variable, term):
                 self._equate(variable, canonical(term, self.known), goal.span)
-            case Condition(call):
+            case syntax.Condition(call):
                 self._filter(replace(goal, call=self._call(call)))
             case _:
                 assert_never(goal)
 
-    def _call(self, call: Call) -> Call:
+    def _call(self, call: syntax.Call) -> syntax.Call:
         value = built(canonical(call, self.known))
-        assert isinstance(value, Call)
+        assert isinstance(value, syntax.Call)
         return value
 
-    def _filter(self, goal: Comparison | Condition) -> None:
+    def _filter(self, goal: syntax.Comparison | syntax.Condition) -> None:
         for term in goal_terms(goal):
             self._no_wildcard(term)
         self.steps.append(goal)
 
-    def _no_wildcard(self, term: Term | Aggregate) -> None:
+    def _no_wildcard(self, term: syntax.Term | syntax.Aggregate) -> None:
         for part in subterms(term):
-            if isinstance(part, Wildcard):
+            if isinstance(part, syntax.Wildcard):
                 self.diagnostics.append(
                     Diagnostic("HW305", "`_` has no value that could be used here", part.span, hint="name the variable")
                 )
 
-    def _atom(self, atom: Atom) -> None:
+    def _atom(self, atom: syntax.Atom) -> None:
         called = self.known.goal_function(atom.relation)
         if called is None:
             place = len(self.steps)
@@ -179,44 +163,44 @@ class _Normaliser:
         if equation is not None:
             self._equate(equation.left, equation.right, equation.span)
         else:
-            self._filter(Condition(self._call(Call(called, atom.args, span=atom.span)), span=atom.span))
+            self._filter(syntax.Condition(self._call(syntax.Call(called, atom.args, span=atom.span)), span=atom.span))
 
-    def _equation(self, called: str, atom: Atom) -> _Equation | None:
+    def _equation(self, called: str, atom: syntax.Atom) -> _Equation | None:
         """A goal that gives a value to some of its arguments, as an equation; None: it is a condition."""
         args = tuple(canonical(arg, self.known) for arg in atom.args)
         if called == "encd":
-            return _Equation(args[2], ListTerm(args[:2], span=atom.span), atom.span)
+            return _Equation(args[2], syntax.ListTerm(args[:2], span=atom.span), atom.span)
         if called == "decd":
-            return _Equation(args[0], ListTerm(args[1:], span=atom.span), atom.span)
+            return _Equation(args[0], syntax.ListTerm(args[1:], span=atom.span), atom.span)
         if self.known.registry[called].output_first:
-            return _Equation(args[0], Call(called, args[1:], span=atom.span), atom.span)
+            return _Equation(args[0], syntax.Call(called, args[1:], span=atom.span), atom.span)
         return None
 
-    def _negation(self, goal: Negation, atom: Atom) -> None:
+    def _negation(self, goal: syntax.Negation, atom: syntax.Atom) -> None:
         called = self.known.goal_function(atom.relation)
         if called is None:
             self.steps.append(replace(goal, atom=replace(atom, args=tuple(self._plain(arg) for arg in atom.args))))
             return
         equation = self._equation(called, atom)
         if equation is not None:
-            self._filter(Comparison("!=", built(equation.left), built(equation.right), span=goal.span))
+            self._filter(syntax.Comparison("!=", built(equation.left), built(equation.right), span=goal.span))
         else:
-            call = self._call(Call(called, atom.args, span=atom.span))
-            self._filter(Condition(call, negated=True, span=goal.span))
+            call = self._call(syntax.Call(called, atom.args, span=atom.span))
+            self._filter(syntax.Condition(call, negated=True, span=goal.span))
 
-    def _plain(self, arg: Term) -> Variable | Wildcard | Constant:
-        if isinstance(arg, Variable | Wildcard | Constant):
+    def _plain(self, arg: syntax.Term) -> syntax.Variable | syntax.Wildcard | syntax.Constant:
+        if isinstance(arg, syntax.Variable | syntax.Wildcard | syntax.Constant):
             return arg
         term = canonical(arg, self.known)
         variable = self._fresh(term)
         self._equate(variable, term, arg.span)
         return variable
 
-    def _equate(self, left: Term, right: Term, span: Span | None) -> None:
+    def _equate(self, left: syntax.Term, right: syntax.Term, span: Span | None) -> None:
         """Add an equation, unless a `_` stands in it where it needs a value."""
         stray = [*stray_wildcards(left), *stray_wildcards(right)]
         if not stray and has_hole(left) and has_hole(right):
-            stray = [part for part in subterms(right) if isinstance(part, Wildcard)]
+            stray = [part for part in subterms(right) if isinstance(part, syntax.Wildcard)]
         if not stray:
             self.steps.append(_Equation(left, right, span))
             return
@@ -224,23 +208,23 @@ class _Normaliser:
             self._no_wildcard(wildcard)
         self.excused |= names(left) | names(right)
 
-    def _fresh(self, term: Term) -> Variable:
+    def _fresh(self, term: syntax.Term) -> syntax.Variable:
         self.fresh_count += 1
         stem = next((variable.name for variable in variables(term)), "X")
-        return Variable(f"{stem.partition(chr(39))[0]}'{self.fresh_count}", span=term.span)
+        return syntax.Variable(f"{stem.partition(chr(39))[0]}'{self.fresh_count}", span=term.span)
 
-    def head(self, head: Head) -> Head:
-        args: list[Term | Aggregate] = []
+    def head(self, head: syntax.Head) -> syntax.Head:
+        args: list[syntax.Term | syntax.Aggregate] = []
         for arg in head.args:
             self._count_uses(arg)
-            for part in arg.args if isinstance(arg, Aggregate) else (arg,):
-                if isinstance(part, Wildcard):
+            for part in arg.args if isinstance(arg, syntax.Aggregate) else (arg,):
+                if isinstance(part, syntax.Wildcard):
                     self._no_wildcard(part)
-            if isinstance(arg, Aggregate):
+            if isinstance(arg, syntax.Aggregate):
                 inner = tuple(self._plain(each) for each in arg.args)
                 kind = AGGREGATES.get(arg.function)
                 if kind is not None and kind.pairs and len(inner) == 1:
-                    inner = (*inner, Constant(1, Type.INT, span=arg.span))
+                    inner = (*inner, syntax.Constant(1, Type.INT, span=arg.span))
                 args.append(replace(arg, args=inner))
             else:
                 args.append(self._plain(arg))
@@ -248,9 +232,9 @@ class _Normaliser:
 
     # Putting the goals in order.
 
-    def order(self) -> list[Goal]:
+    def order(self) -> list[syntax.Goal]:
         """The goals, each in its place unless it has to wait for an assignment behind it."""
-        self.body: list[Goal] = []
+        self.body: list[syntax.Goal] = []
         self.waiting: dict[int, None] = {}
         self.waiters: dict[str, list[int]] = {}
         self.missing: dict[int, tuple[set[str], set[str]]] = {}
@@ -268,7 +252,7 @@ class _Normaliser:
         step = self.steps[index]
         if isinstance(step, _Equation):
             sides = (self._unbound((step.left,)), self._unbound((step.right,)))
-        elif isinstance(step, Atom):
+        elif isinstance(step, syntax.Atom):
             sides = (set(), set())
         else:
             goal = step
@@ -281,7 +265,7 @@ class _Normaliser:
         for name in sides[0] | sides[1]:
             self.waiters.setdefault(name, []).append(index)
 
-    def _unbound(self, terms: Iterable[Term]) -> set[str]:
+    def _unbound(self, terms: Iterable[syntax.Term]) -> set[str]:
         return {name for term in terms for name in names(term) if name not in self.bound}
 
     def _is_ready(self, index: int) -> bool:
@@ -311,34 +295,34 @@ class _Normaliser:
             self.body.append(step)
             return
         left, right = step.left, step.right
-        if isinstance(left, Wildcard) or isinstance(right, Wildcard):
+        if isinstance(left, syntax.Wildcard) or isinstance(right, syntax.Wildcard):
             return  # `larger(_, A, B)` holds whatever the value is
         left_open = has_hole(left) or bool(self._unbound((left,)))
         right_open = has_hole(right) or bool(self._unbound((right,)))
         if not left_open and not right_open:
-            self.body.append(Comparison("=", built(left), built(right), span=step.span))
+            self.body.append(syntax.Comparison("=", built(left), built(right), span=step.span))
         elif left_open:
             self._solve(left, right, step.span)
         else:
             self._solve(right, left, step.span)
 
-    def _solve(self, target: Term, value: Term, span: Span | None) -> None:
+    def _solve(self, target: syntax.Term, value: syntax.Term, span: Span | None) -> None:
         """Bind what is open in `target` so that it equals `value`."""
-        if isinstance(target, Variable):
-            self.body.append(Assign(target, built(value), span=span))
+        if isinstance(target, syntax.Variable):
+            self.body.append(syntax.Assign(target, built(value), span=span))
             self._bind(target.name)
             return
-        assert isinstance(target, ListTerm)
-        if not isinstance(value, Variable):
+        assert isinstance(target, syntax.ListTerm)
+        if not isinstance(value, syntax.Variable):
             whole = self._fresh(value)
-            self.body.append(Assign(whole, built(value), span=span))
+            self.body.append(syntax.Assign(whole, built(value), span=span))
             self._bind(whole.name)
             value = whole
-        count = Constant(len(target.items), Type.INT, span=span)
+        count = syntax.Constant(len(target.items), Type.INT, span=span)
         op = "=" if target.tail is None else ">="
-        self.body.append(Comparison(op, Call("length", (value,), span=span), count, span=span))
+        self.body.append(syntax.Comparison(op, syntax.Call("length", (value,), span=span), count, span=span))
         for part, piece in pieces(target, value):
-            if not isinstance(part, Wildcard):
+            if not isinstance(part, syntax.Wildcard):
                 self.steps.append(_Equation(part, piece, span))
                 self._enter(len(self.steps) - 1)
 
@@ -349,7 +333,7 @@ class _Normaliser:
         if not self.waiting:
             return False
         promised = {name for index in self.waiting for name in self._targets(index)}
-        roots: dict[str, tuple[Variable, _Step]] = {}
+        roots: dict[str, tuple[syntax.Variable, _Step]] = {}
         for index in self.waiting:
             step = self.steps[index]
             for variable in _step_variables(step):
@@ -372,11 +356,11 @@ class _Normaliser:
                 if takes_value(side) and not has_hole(other):
                     yield from names(side)
 
-    def _report(self, variable: Variable, step: _Step) -> None:
+    def _report(self, variable: syntax.Variable, step: _Step) -> None:
         name = variable.name
         guess = nearest(name, sorted(self.bound - self.excused))
         hint = f"did you mean `{guess}`?" if guess else None
-        if isinstance(step, Negation):
+        if isinstance(step, syntax.Negation):
             self.diagnostics.append(
                 Diagnostic(
                     "HW302",
@@ -391,7 +375,7 @@ class _Normaliser:
         if hole is not None:
             self._no_wildcard(hole)
             return
-        if isinstance(step, Condition) and hint is None:
+        if isinstance(step, syntax.Condition) and hint is None:
             hint = f"`{step.call.function}` is a built-in function; to use a relation of that name, declare it"
         self.diagnostics.append(Diagnostic("HW303", f"variable `{name}` is not bound", variable.span, hint=hint))
 
@@ -407,7 +391,7 @@ class _Normaliser:
             Diagnostic("HW304", message, step.span, note="no goal gives any of them a value to start from")
         )
 
-    def check_head(self, head: Head) -> None:
+    def check_head(self, head: syntax.Head) -> None:
         reported: set[str] = set()
         for arg in head.args:
             for variable in variables(arg):
@@ -432,16 +416,16 @@ class _Normaliser:
         return f"did you mean `{guess}`?" if guess else "name it in a positive goal of the body"
 
 
-def _hole(step: _Step) -> Wildcard | None:
+def _hole(step: _Step) -> syntax.Wildcard | None:
     """The `_` that keeps an equation from having a value to bind with."""
     if not isinstance(step, _Equation):
         return None
     return next(
-        (part for side in (step.left, step.right) for part in subterms(side) if isinstance(part, Wildcard)), None
+        (part for side in (step.left, step.right) for part in subterms(side) if isinstance(part, syntax.Wildcard)), None
     )
 
 
-def _step_variables(step: _Step) -> Iterator[Variable]:
+def _step_variables(step: _Step) -> Iterator[syntax.Variable]:
     terms = (step.left, step.right) if isinstance(step, _Equation) else goal_terms(step)
     for term in terms:
         yield from variables(term)

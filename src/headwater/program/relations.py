@@ -12,18 +12,7 @@ from dataclasses import replace
 
 from headwater.core.diagnostics import Diagnostic, Severity
 from headwater.core.types import Type
-from headwater.language.tree import (
-    Aggregate,
-    Atom,
-    Call,
-    Constant,
-    Kind,
-    Query,
-    Rule,
-    Term,
-    Variable,
-    Window,
-)
+from headwater.language import syntax
 from headwater.program.model import Column, Relation
 from headwater.program.names import Mention, Names
 from headwater.program.terms import assigned, body_atoms
@@ -58,7 +47,7 @@ def relations(known: Names) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
             continue
         columns = tuple(Column(column.name, column.type, column.nullable) for column in declaration.columns)
         places = {column.name: place for place, column in enumerate(declaration.columns)}
-        is_stream = declaration.kind is Kind.STREAM
+        is_stream = declaration.kind is syntax.Kind.STREAM
         found.append(
             Relation(
                 name,
@@ -103,10 +92,10 @@ def _columns(mention: Mention) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def with_times(found: tuple[Relation, ...], rules: tuple[Rule, ...]) -> tuple[Relation, ...]:
+def with_times(found: tuple[Relation, ...], rules: tuple[syntax.Rule, ...]) -> tuple[Relation, ...]:
     """The relations with the place of the time, for streams and for what is derived with their time."""
     timed = {relation.name for relation in found if relation.time is not None}
-    rules_of: dict[str, list[Rule]] = {}
+    rules_of: dict[str, list[syntax.Rule]] = {}
     readers: dict[str, set[str]] = {}
     for rule in rules:
         rules_of.setdefault(rule.head.relation, []).append(rule)
@@ -129,32 +118,35 @@ def with_times(found: tuple[Relation, ...], rules: tuple[Rule, ...]) -> tuple[Re
     return tuple(replace(relation, time=0 if relation.name in timed else None) for relation in found)
 
 
-def _carries_time(rule: Rule, timed: set[str]) -> bool:
+def _carries_time(rule: syntax.Rule, timed: set[str]) -> bool:
     if not rule.head.args:
         return False
     first = rule.head.args[0]
     if not rule.body:
-        return isinstance(first, Constant) and first.type in (Type.INT, Type.TIMESTAMP, Type.STRING)
+        return isinstance(first, syntax.Constant) and first.type in (Type.INT, Type.TIMESTAMP, Type.STRING)
     times = {
         goal.args[0].name
         for goal in rule.body
-        if isinstance(goal, Atom) and goal.relation in timed and goal.args and isinstance(goal.args[0], Variable)
+        if isinstance(goal, syntax.Atom)
+        and goal.relation in timed
+        and goal.args
+        and isinstance(goal.args[0], syntax.Variable)
     }
-    return not isinstance(first, Aggregate) and _is_time(first, times, assigned(rule))
+    return not isinstance(first, syntax.Aggregate) and _is_time(first, times, assigned(rule))
 
 
-def _is_time(term: Term, times: set[str], terms: dict[str, Term]) -> bool:
+def _is_time(term: syntax.Term, times: set[str], terms: dict[str, syntax.Term]) -> bool:
     match term:
-        case Variable(name):
+        case syntax.Variable(name):
             return name in times or (name in terms and _is_time(terms[name], times, terms))
-        case Call(function, args) if function in _OF_TIMES:
+        case syntax.Call(function, args) if function in _OF_TIMES:
             return all(_is_time(arg, times, terms) for arg in args)
         case _:
             return False
 
 
 def with_windows(
-    found: tuple[Relation, ...], rules: tuple[Rule, ...], queries: tuple[Query, ...]
+    found: tuple[Relation, ...], rules: tuple[syntax.Rule, ...], queries: tuple[syntax.Query, ...]
 ) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
     """The relations with each query's window on the streams it rests on."""
     if all(query.window is None for query in queries):
@@ -162,12 +154,12 @@ def with_windows(
     reads: dict[str, set[str]] = {}
     for rule in rules:
         reads.setdefault(rule.head.relation, set()).update(atom.relation for atom, _ in body_atoms(rule))
-    streams = {relation.name: relation for relation in found if relation.kind is Kind.STREAM}
-    groups: dict[Window | None, list[Query]] = {}
+    streams = {relation.name: relation for relation in found if relation.kind is syntax.Kind.STREAM}
+    groups: dict[syntax.Window | None, list[syntax.Query]] = {}
     for query in queries:
         groups.setdefault(query.window, []).append(query)
     problems: list[Diagnostic] = []
-    windows: dict[str, tuple[Window | None, Query]] = {}
+    windows: dict[str, tuple[syntax.Window | None, syntax.Query]] = {}
     for window, group in groups.items():
         reached = {name: query for name, query in _reached(group, reads).items() if name in streams}
         for name, query in reached.items():
@@ -195,7 +187,7 @@ def with_windows(
     return done, problems
 
 
-def _partly_windowed(name: str, query: Query, first: Query) -> Diagnostic:
+def _partly_windowed(name: str, query: syntax.Query, first: syntax.Query) -> Diagnostic:
     bare = query if query.window is None else first
     return Diagnostic(
         "HW218",
@@ -207,7 +199,7 @@ def _partly_windowed(name: str, query: Query, first: Query) -> Diagnostic:
 
 
 def _windows_over_nothing(
-    queries: tuple[Query, ...], streams: dict[str, Relation], rules: tuple[Rule, ...]
+    queries: tuple[syntax.Query, ...], streams: dict[str, Relation], rules: tuple[syntax.Rule, ...]
 ) -> Iterator[Diagnostic]:
     read_by: dict[str, set[str]] = {}
     for rule in rules:
@@ -230,9 +222,9 @@ def _windows_over_nothing(
             )
 
 
-def _reached(group: list[Query], reads: dict[str, set[str]]) -> dict[str, Query]:
+def _reached(group: list[syntax.Query], reads: dict[str, set[str]]) -> dict[str, syntax.Query]:
     """Every relation that the queries rest on, with the first query that does."""
-    found: dict[str, Query] = {}
+    found: dict[str, syntax.Query] = {}
     for query in group:
         waiting = [query.atom.relation]
         while waiting:

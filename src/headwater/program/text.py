@@ -5,8 +5,8 @@ Relations that nobody declared are listed as comments, with what is known of the
 
 from __future__ import annotations
 
-from headwater.language.printer import print_tree
-from headwater.language.tree import ColumnDeclaration, Declaration, Tree
+from headwater.language.datalog.printer import print_tree
+from headwater.language.syntax import ColumnDeclaration, Declaration, Tree
 from headwater.program.model import Column, Program, Relation
 
 

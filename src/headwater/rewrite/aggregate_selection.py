@@ -27,10 +27,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from headwater.language.tree import Aggregate, Atom, Constant, Rule, Variable
-from headwater.program.aggregates import aggregate_columns, carried_columns
-from headwater.program.cycles import cycles
+from headwater.language.syntax import Aggregate, Atom, Constant, Rule, Variable
 from headwater.program.model import Program, Relation, Selection
+from headwater.program.recursion.aggregates import aggregate_columns, carried_columns
+from headwater.program.recursion.cycles import cycles
 from headwater.program.terms import body_atoms, goal_names
 from headwater.rewrite.shapes import path_ends, rule_shapes
 from headwater.rewrite.substructure import carries

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from headwater.language.tree import Atom, Negation, Rule, Variable
+from headwater.language.syntax import Atom, Negation, Rule, Variable
 from headwater.program.model import Program, Relation
 from headwater.rewrite.localise import location_of, marked_at
 

@@ -20,30 +20,12 @@ from dataclasses import replace
 from typing import assert_never
 
 from headwater.core.errors import EvaluationError
-from headwater.core.functions import FUNCTIONS
+from headwater.core.functions.registry import FUNCTIONS
 from headwater.core.types import Type
-from headwater.language.tree import (
-    Aggregate,
-    Assign,
-    Atom,
-    Binary,
-    Call,
-    Comparison,
-    Condition,
-    Constant,
-    Duration,
-    Goal,
-    Head,
-    ListTerm,
-    Negation,
-    Rule,
-    Term,
-    Variable,
-    Wildcard,
-)
+from headwater.language import syntax
 from headwater.program.model import Program, Relation
 from headwater.program.terms import body_atoms, names
-from headwater.program.values import NoValueError, worked_out
+from headwater.program.types.constants import NoValueError, worked_out
 from headwater.rewrite.substitution import substitute_goal, substitute_head
 
 Relations = Mapping[str, Relation]
@@ -55,7 +37,7 @@ class _Impossible(Exception):
 
 def constant_folding(program: Program) -> Program:
     relations = {relation.name: relation for relation in program.relations}
-    rules: list[Rule] = []
+    rules: list[syntax.Rule] = []
     for rule in program.rules:
         try:
             rules.append(_folded(rule, relations))
@@ -65,7 +47,7 @@ def constant_folding(program: Program) -> Program:
     return program if kept == program.rules else replace(program, rules=kept)
 
 
-def _folded(rule: Rule, relations: Relations) -> Rule:
+def _folded(rule: syntax.Rule, relations: Relations) -> syntax.Rule:
     """The rule with constants put in and worked out, until nothing changes; raises `_Impossible`."""
     given = rule
     while True:
@@ -81,32 +63,32 @@ def _folded(rule: Rule, relations: Relations) -> Rule:
         rule = replace(rule, head=substitute_head(rule.head, terms), body=rest)
 
 
-def _kept_with_body(before: Rule, after: Rule) -> Rule:
+def _kept_with_body(before: syntax.Rule, after: syntax.Rule) -> syntax.Rule:
     """A rule may lose its body only if its head is a fact."""
-    is_fact = all(isinstance(arg, Constant | ListTerm) and not names(arg) for arg in after.head.args)
+    is_fact = all(isinstance(arg, syntax.Constant | syntax.ListTerm) and not names(arg) for arg in after.head.args)
     return after if after.body or is_fact else before
 
 
-def _goal(goal: Goal) -> Goal | None:
+def _goal(goal: syntax.Goal) -> syntax.Goal | None:
     """The goal with its terms worked out; None if it always holds. Raises `_Impossible` if it never does."""
     match goal:
-        case Atom() | Negation():
+        case syntax.Atom() | syntax.Negation():
             return goal
-        case Assign(term=term):
+        case syntax.Assign(term=term):
             return replace(goal, term=_term(term))
-        case Comparison(op=op, left=left, right=right):
+        case syntax.Comparison(op=op, left=left, right=right):
             left, right = _term(left), _term(right)
             holds = _compared(op, left, right)
             if holds is not None:
                 _check_holds(holds)
                 return None
             return replace(goal, left=left, right=right)
-        case Condition(call=call, negated=negated):
+        case syntax.Condition(call=call, negated=negated):
             known = _term(call)
-            if isinstance(known, Constant) and isinstance(known.value, bool):
+            if isinstance(known, syntax.Constant) and isinstance(known.value, bool):
                 _check_holds(known.value is not negated)
                 return None
-            assert isinstance(known, Call)
+            assert isinstance(known, syntax.Call)
             return replace(goal, call=known)
         case _:
             assert_never(goal)
@@ -117,23 +99,23 @@ def _check_holds(holds: bool) -> None:
         raise _Impossible
 
 
-def _term(term: Term) -> Term:
+def _term(term: syntax.Term) -> syntax.Term:
     """The term with everything worked out that names no variable."""
     match term:
-        case Variable() | Wildcard() | Constant():
+        case syntax.Variable() | syntax.Wildcard() | syntax.Constant():
             return term
-        case ListTerm(items=items, tail=tail):
+        case syntax.ListTerm(items=items, tail=tail):
             return replace(term, items=tuple(_term(item) for item in items), tail=None if tail is None else _term(tail))
-        case Binary(left=left, right=right):
+        case syntax.Binary(left=left, right=right):
             term = replace(term, left=_term(left), right=_term(right))
-        case Call(args=args):
+        case syntax.Call(args=args):
             term = replace(term, args=tuple(_term(arg) for arg in args))
         case _:
             assert_never(term)
     return term if names(term) else _value(term)
 
 
-def _value(term: Binary | Call) -> Term:
+def _value(term: syntax.Binary | syntax.Call) -> syntax.Term:
     try:
         found = worked_out(term, FUNCTIONS)
     except NoValueError:
@@ -141,22 +123,26 @@ def _value(term: Binary | Call) -> Term:
     except (TypeError, ValueError, ArithmeticError, AttributeError, EvaluationError):
         return term
     match found:
-        case Constant(value=None):
+        case syntax.Constant(value=None):
             return term  # a null keeps the type that its term has
-        case Constant(value=int(value)) if not -(2**63) <= value < 2**63:
+        case syntax.Constant(value=int(value)) if not -(2**63) <= value < 2**63:
             return term
         case _:
             return found
 
 
-def _compared(op: str, left: Term, right: Term) -> bool | None:
+def _compared(op: str, left: syntax.Term, right: syntax.Term) -> bool | None:
     """Whether a comparison always or never holds; None: it depends, or the two cannot be compared."""
-    if not (isinstance(left, Constant) and isinstance(right, Constant)):
+    if not (isinstance(left, syntax.Constant) and isinstance(right, syntax.Constant)):
         return None
     one, other = left.value, right.value
     if one is None or other is None:
         return op in ("=", "!=") and (one is other) is (op == "=")
-    if isinstance(one, Duration) or isinstance(other, Duration) or isinstance(one, str) != isinstance(other, str):
+    if (
+        isinstance(one, syntax.Duration)
+        or isinstance(other, syntax.Duration)
+        or isinstance(one, str) != isinstance(other, str)
+    ):
         return None
     match op:
         case "=":
@@ -175,32 +161,36 @@ def _compared(op: str, left: Term, right: Term) -> bool | None:
             return None
 
 
-def _bindings(rule: Rule, relations: Relations) -> dict[str, tuple[Goal, Constant]]:
+def _bindings(rule: syntax.Rule, relations: Relations) -> dict[str, tuple[syntax.Goal, syntax.Constant]]:
     """The variables that a goal fixes to a constant fit for every place where they stand, with that goal."""
-    fixed: dict[str, tuple[Goal, Constant]] = {}
+    fixed: dict[str, tuple[syntax.Goal, syntax.Constant]] = {}
     for goal in rule.body:
         match goal:
             case (
-                Assign(variable=Variable(name=name), term=Constant() as value)
-                | Comparison(op="=", left=Variable(name=name), right=Constant() as value)
-                | Comparison(op="=", left=Constant() as value, right=Variable(name=name))
+                syntax.Assign(variable=syntax.Variable(name=name), term=syntax.Constant() as value)
+                | syntax.Comparison(op="=", left=syntax.Variable(name=name), right=syntax.Constant() as value)
+                | syntax.Comparison(op="=", left=syntax.Constant() as value, right=syntax.Variable(name=name))
             ):
                 fixed.setdefault(name, (goal, value))
             case _:
                 continue
     if not fixed:
         return fixed
-    stay = {name for arg in rule.head.args if isinstance(arg, Aggregate) for name in names(arg)}
+    stay = {name for arg in rule.head.args if isinstance(arg, syntax.Aggregate) for name in names(arg)}
     # A variable that is worked out elsewhere must still be compared with the constant.
     stay |= {
         goal.variable.name
         for goal in rule.body
-        if isinstance(goal, Assign) and goal is not fixed.get(goal.variable.name, (None,))[0]
+        if isinstance(goal, syntax.Assign) and goal is not fixed.get(goal.variable.name, (None,))[0]
     }
-    atoms: list[Head | Atom] = [rule.head, *(atom for atom, _ in body_atoms(rule))]
+    atoms: list[syntax.Head | syntax.Atom] = [rule.head, *(atom for atom, _ in body_atoms(rule))]
     for atom in atoms:
         for arg, column in zip(atom.args, relations[atom.relation].columns, strict=True):
-            if isinstance(arg, Variable) and arg.name in fixed and not _fits(fixed[arg.name][1].type, column.type):
+            if (
+                isinstance(arg, syntax.Variable)
+                and arg.name in fixed
+                and not _fits(fixed[arg.name][1].type, column.type)
+            ):
                 stay.add(arg.name)
     return {name: found for name, found in fixed.items() if name not in stay}
 
@@ -214,7 +204,7 @@ def _fits(value: Type | None, place: Type | None) -> bool:
     return place is None or place is value or (value is Type.STRING and place is Type.ADDRESS)
 
 
-def _without_empty(rules: list[Rule], relations: Relations) -> tuple[Rule, ...]:
+def _without_empty(rules: list[syntax.Rule], relations: Relations) -> tuple[syntax.Rule, ...]:
     """The rules without those that read a derived relation that has no rules left, and without its negations."""
     count = Counter(rule.head.relation for rule in rules)
     can_be_empty = {name for name, relation in relations.items() if relation.derived and not relation.declared}
@@ -225,13 +215,13 @@ def _without_empty(rules: list[Rule], relations: Relations) -> tuple[Rule, ...]:
     for index, rule in enumerate(rules):
         for atom, _ in body_atoms(rule):
             readers.setdefault(atom.relation, set()).add(index)
-    kept: dict[int, Rule] = dict(enumerate(rules))
+    kept: dict[int, syntax.Rule] = dict(enumerate(rules))
     while waiting:
         empty = waiting.pop()
         for index in readers.get(empty, set()) & kept.keys():
             rule = kept[index]
-            body = tuple(g for g in rule.body if not (isinstance(g, Negation) and g.atom.relation == empty))
-            if any(isinstance(goal, Atom) and goal.relation == empty for goal in body):
+            body = tuple(g for g in rule.body if not (isinstance(g, syntax.Negation) and g.atom.relation == empty))
+            if any(isinstance(goal, syntax.Atom) and goal.relation == empty for goal in body):
                 del kept[index]
                 count[rule.head.relation] -= 1
                 if not count[rule.head.relation] and rule.head.relation in can_be_empty:

@@ -1,4 +1,4 @@
-"""Times of derived rows are kept where they are asked for (`headwater.program.timing`), and nowhere else.
+"""Times of derived rows are kept where they are asked for (`headwater.program.time.timing`), and nowhere else.
 
 A derived relation whose time nobody asks for loses that column; users go on to see it, without values. Goals that only
 compute such a time are gone, and a stream's time that a rule does nothing with becomes a wildcard. Where a rule needs
@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from headwater.core.types import Type
-from headwater.language.tree import Atom, Goal, Negation, Query, Rule, Wildcard
-from headwater.program.clock import clock_type, lifetime
+from headwater.language.syntax import Atom, Goal, Negation, Query, Rule, Wildcard
 from headwater.program.model import Program, Relation, Selection, Shown
-from headwater.program.timing import LiveRule, asked, hides_time, live
+from headwater.program.time.program_clock import clock_type, lifetime
+from headwater.program.time.timing import LiveRule, asked, hides_time, live
 
 
 @dataclass(frozen=True, slots=True)

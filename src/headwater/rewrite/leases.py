@@ -22,27 +22,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from headwater.core.types import Type
-from headwater.language.tree import (
-    Aggregate,
-    Assign,
-    Atom,
-    Call,
-    Constant,
-    Goal,
-    Head,
-    Kind,
-    Negation,
-    Query,
-    Rule,
-    Term,
-    Variable,
-    Wildcard,
-)
-from headwater.program.clock import FOREVER, lifetime
-from headwater.program.graph import components
+from headwater.language import syntax
 from headwater.program.model import Column, Keeps, Program, Relation, Shown
+from headwater.program.recursion.graph import components
 from headwater.program.terms import body_atoms
-from headwater.program.timing import ending, leased
+from headwater.program.time.program_clock import FOREVER, lifetime
+from headwater.program.time.timing import ending, leased
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +49,9 @@ def leases(program: Program) -> Program:
         return program
     lasting = ending(program) | leased(program)
     cycle_of = _cycles(program)
-    picks = {rule.head.relation for rule in program.rules for arg in rule.head.args if isinstance(arg, Aggregate)}
+    picks = {
+        rule.head.relation for rule in program.rules for arg in rule.head.args if isinstance(arg, syntax.Aggregate)
+    }
     layouts = {one.name: _layout(one, one.name in lasting, one.name in picks) for one in program.relations}
     rules = [_rule(rule, layouts, cycle_of) for rule in program.rules]
     rules += (_seen(layout, rules) for layout in layouts.values() if layout.split)
@@ -94,7 +81,14 @@ def _endless(relation: Relation) -> Relation:
     if location is None and relation.time is not None and relation.arity > 1:
         location = 1  # a row does not live where its time says
     return replace(
-        relation, kind=Kind.RELATION, ttl=None, lateness=None, window=None, time=None, key=None, location=location
+        relation,
+        kind=syntax.Kind.RELATION,
+        ttl=None,
+        lateness=None,
+        window=None,
+        time=None,
+        key=None,
+        location=location,
     )
 
 
@@ -141,23 +135,25 @@ def _fresh(name: str, columns: tuple[Column, ...]) -> str:
     return name
 
 
-def _rule(rule: Rule, layouts: Mapping[str, _Layout], cycle_of: Mapping[str, int]) -> Rule:
+def _rule(rule: syntax.Rule, layouts: Mapping[str, _Layout], cycle_of: Mapping[str, int]) -> syntax.Rule:
     head = layouts[rule.head.relation]
     if not rule.body and not head.relation.derived:
-        until = () if head.lease is None else (Constant(0, Type.INT),)  # the engine works out the lease of a fact
+        until = (
+            () if head.lease is None else (syntax.Constant(0, Type.INT),)
+        )  # the engine works out the lease of a fact
         return replace(rule, head=replace(rule.head, args=(*rule.head.args, *until)), origin=rule)
     has_lease = head.lease is not None
-    untils: list[Variable] = []
-    body: list[Goal] = []
+    untils: list[syntax.Variable] = []
+    body: list[syntax.Goal] = []
     for goal in rule.body:
         match goal:
-            case Atom(relation=name):
+            case syntax.Atom(relation=name):
                 inside = cycle_of.get(name, -1) == cycle_of[rule.head.relation]
                 ends = has_lease and layouts[name].lease is not None
                 if ends:
-                    untils.append(Variable(f"Until'at{len(untils)}"))
+                    untils.append(syntax.Variable(f"Until'at{len(untils)}"))
                 body.append(_atom(goal, layouts[name], untils[-1] if ends else None, inside=inside))
-            case Negation(atom=atom):
+            case syntax.Negation(atom=atom):
                 body.append(replace(goal, atom=_atom(atom, layouts[atom.relation], None, inside=False)))
             case _:
                 body.append(goal)
@@ -168,32 +164,34 @@ def _rule(rule: Rule, layouts: Mapping[str, _Layout], cycle_of: Mapping[str, int
     return rule if done == rule else replace(done, origin=rule.origin or rule)
 
 
-def _atom(atom: Atom, layout: _Layout, until: Variable | None, *, inside: bool) -> Atom:
-    lease = () if layout.lease is None else (until or Wildcard(),)
+def _atom(atom: syntax.Atom, layout: _Layout, until: syntax.Variable | None, *, inside: bool) -> syntax.Atom:
+    lease = () if layout.lease is None else (until or syntax.Wildcard(),)
     return replace(atom, relation=layout.kept if inside else atom.relation, args=(*atom.args, *lease))
 
 
-def _least(untils: list[Variable], body: list[Goal]) -> Term:
+def _least(untils: list[syntax.Variable], body: list[syntax.Goal]) -> syntax.Term:
     """The lease of a derivation; a goal that works it out is added where there is something to compare."""
     if not untils:
-        return Constant(FOREVER, Type.INT)
+        return syntax.Constant(FOREVER, Type.INT)
     if len(untils) == 1:
         return untils[0]
-    least = Variable("Until'")
-    body.append(Assign(least, Call("smaller" if len(untils) == 2 else "smallest", tuple(untils))))
+    least = syntax.Variable("Until'")
+    body.append(syntax.Assign(least, syntax.Call("smaller" if len(untils) == 2 else "smallest", tuple(untils))))
     return least
 
 
-def _seen(layout: _Layout, rules: Iterable[Rule]) -> Rule:
+def _seen(layout: _Layout, rules: Iterable[syntax.Rule]) -> syntax.Rule:
     """What others see of a relation whose recursion runs elsewhere: the same pick, of the rows alive."""
     heads = [rule.head for rule in rules if rule.head.relation == layout.kept]
-    body = tuple(Variable(f"V'{at}") for at in range(len(heads[0].args)))
-    shapes = {at: arg for head in heads for at, arg in enumerate(head.args) if isinstance(arg, Aggregate)}
+    body = tuple(syntax.Variable(f"V'{at}") for at in range(len(heads[0].args)))
+    shapes = {at: arg for head in heads for at, arg in enumerate(head.args) if isinstance(arg, syntax.Aggregate)}
     args = tuple(replace(shapes[at], args=(one,)) if at in shapes else one for at, one in enumerate(body))
-    return Rule(Head(layout.relation.name, args), (Atom(layout.kept, body),), span=layout.relation.span)
+    return syntax.Rule(
+        syntax.Head(layout.relation.name, args), (syntax.Atom(layout.kept, body),), span=layout.relation.span
+    )
 
 
-def _query(query: Query, layouts: Mapping[str, _Layout]) -> Query:
+def _query(query: syntax.Query, layouts: Mapping[str, _Layout]) -> syntax.Query:
     if layouts[query.atom.relation].lease is None:
         return query
-    return replace(query, atom=replace(query.atom, args=(*query.atom.args, Wildcard())))
+    return replace(query, atom=replace(query.atom, args=(*query.atom.args, syntax.Wildcard())))

@@ -35,31 +35,17 @@ from itertools import product
 from typing import TypeAlias
 
 from headwater.core.types import Type
-from headwater.language.tree import (
-    Aggregate,
-    Assign,
-    Atom,
-    Constant,
-    Goal,
-    Head,
-    Kind,
-    Negation,
-    Query,
-    Rule,
-    Term,
-    Variable,
-    Wildcard,
-)
-from headwater.program.aggregates import WITH, aggregate_columns, value_columns
+from headwater.language import syntax
 from headwater.program.model import Column, Program, Relation
-from headwater.program.strata import strata
+from headwater.program.recursion.aggregates import WITH, aggregate_columns, value_columns
+from headwater.program.recursion.strata import strata
 from headwater.program.terms import body_atoms, goal_names, names
-from headwater.program.types import inferred
+from headwater.program.types.inference import inferred
 
-Goals: TypeAlias = tuple[Goal, ...]
-Place: TypeAlias = Variable | Constant  # never marked with `@`, so that places compare by name or value
+Goals: TypeAlias = tuple[syntax.Goal, ...]
+Place: TypeAlias = syntax.Variable | syntax.Constant  # never marked with `@`, so that places compare by name or value
 
-_ONE_PLACE = Constant(0, Type.INT)
+_ONE_PLACE = syntax.Constant(0, Type.INT)
 """Where the bindings of an aggregate without groups are brought together."""
 
 _OF_VALUES = frozenset({"min", "max", "mmin", "mmax", "top", WITH})
@@ -79,7 +65,7 @@ def location_of(relation: Relation) -> int | None:
     return next((at for at in range(relation.arity) if at not in (relation.time, relation.lease)), None)
 
 
-def meets_at_one_location(rule: Rule, relations: Mapping[str, Relation]) -> bool:
+def meets_at_one_location(rule: syntax.Rule, relations: Mapping[str, Relation]) -> bool:
     """Whether all goals of the body are found at one location; where one is negated, a positive one must tell which."""
     fixed = [(atom, negated) for atom, negated in body_atoms(rule) if not relations[atom.relation].replicated]
     if len(fixed) < 2:
@@ -95,7 +81,7 @@ class _Localiser:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.relations = {relation.name: relation for relation in program.relations}
-        self.rules: list[Rule] = []
+        self.rules: list[syntax.Rule] = []
         self.copies: dict[tuple[str, int | None, bool], str] = {}  # (relation, column or everywhere, passing): copy
         self.types: Mapping[str, Type | None] = {}  # of the variables of the rule at hand
         self.over_all = _ranging_over_all(program)
@@ -119,21 +105,21 @@ class _Localiser:
             queries=self.program.queries or self._all_outputs(),
         )
 
-    def _all_outputs(self) -> tuple[Query, ...]:
+    def _all_outputs(self) -> tuple[syntax.Query, ...]:
         """A query for every derived relation of the program, so that its copies and parts are no outputs."""
         outputs = [self.relations[name] for name in self.program.outputs]
-        return tuple(Query(Atom(relation.name, _column_variables(relation))) for relation in outputs)
+        return tuple(syntax.Query(syntax.Atom(relation.name, _column_variables(relation))) for relation in outputs)
 
-    def _local(self, rule: Rule) -> Rule:
+    def _local(self, rule: syntax.Rule) -> syntax.Rule:
         wanted = self._wanted(rule)
-        atoms = [goal for goal in rule.body if isinstance(goal, Atom)]
+        atoms = [goal for goal in rule.body if isinstance(goal, syntax.Atom)]
         places = [_place(atom, self.relations) for atom in atoms]
         if meets_at_one_location(rule, self.relations) and (wanted is None or wanted in places):
             return rule
-        negated = tuple(goal for goal in rule.body if isinstance(goal, Negation))
-        rest: Goals = tuple(goal for goal in rule.body if not isinstance(goal, Atom | Negation))
+        negated = tuple(goal for goal in rule.body if isinstance(goal, syntax.Negation))
+        rest: Goals = tuple(goal for goal in rule.body if not isinstance(goal, syntax.Atom | syntax.Negation))
         met, place, rest = self._meet(rule, atoms, rest, negated, wanted)
-        goals: list[Goal] = [*met]
+        goals: list[syntax.Goal] = [*met]
         while negated:
             goal, *_ = negated
             if place is None or _column(goal.atom, place) is None:
@@ -147,7 +133,7 @@ class _Localiser:
             return replace(rule, body=(self._gathered(rule, (*goals, *rest), wanted),))
         return replace(rule, body=(*goals, *rest))
 
-    def _wanted(self, rule: Rule) -> Place | None:
+    def _wanted(self, rule: syntax.Rule) -> Place | None:
         """Where the bindings of an aggregate must come together; None where any location will do."""
         if not rule.body or rule.head.relation not in self.group_column:
             return None
@@ -155,12 +141,12 @@ class _Localiser:
         if column is None:
             return _ONE_PLACE
         arg = rule.head.args[column]
-        assert isinstance(arg, Variable | Constant)
+        assert isinstance(arg, syntax.Variable | syntax.Constant)
         return _unmarked(arg)
 
     def _meet(
-        self, rule: Rule, atoms: list[Atom], rest: Goals, negated: Goals, wanted: Place | None
-    ) -> tuple[list[Atom], Place | None, Goals]:
+        self, rule: syntax.Rule, atoms: list[syntax.Atom], rest: Goals, negated: Goals, wanted: Place | None
+    ) -> tuple[list[syntax.Atom], Place | None, Goals]:
         """The positive goals at one location: at a column they share, else part by part, else with a replica.
 
         With them, that location, and those of `rest` that no part has dealt with.
@@ -187,11 +173,13 @@ class _Localiser:
             part, rest = self._part(rule, inside, rest, (*negated, *outside), onward[0] if onward else best)
             atoms = [part, *outside]
 
-    def _sent_along_link(self, rule: Rule, atoms: list[Atom], rest: Goals, negated: Goals) -> tuple[list[Atom], Goals]:
+    def _sent_along_link(
+        self, rule: syntax.Rule, atoms: list[syntax.Atom], rest: Goals, negated: Goals
+    ) -> tuple[list[syntax.Atom], Goals]:
         """Algorithm 2: what meets at the link's source is joined there and sent over the link to the others."""
         for link in atoms:
             source = _place(link, self.relations)
-            ends = [_unmarked(arg) for arg in link.args if isinstance(arg, Variable) and arg.location]
+            ends = [_unmarked(arg) for arg in link.args if isinstance(arg, syntax.Variable) and arg.location]
             if not link.link or source is None or len(ends) != 2 or ends[0] != source:
                 continue
             there = [atom for atom in atoms if _place(atom, self.relations) == ends[1]]
@@ -203,22 +191,26 @@ class _Localiser:
                 return [part, *there], rest
         return atoms, rest
 
-    def _choices(self, atom: Atom) -> list[Place]:
+    def _choices(self, atom: syntax.Atom) -> list[Place]:
         """Where an atom can be met, where it lives first."""
         location = location_of(self.relations[atom.relation])
         order = [] if location is None else [location, *(at for at in range(len(atom.args)) if at != location)]
         time = self.relations[atom.relation].time
-        return [_unmarked(arg) for at in order if at != time and isinstance(arg := atom.args[at], Variable | Constant)]
+        return [
+            _unmarked(arg)
+            for at in order
+            if at != time and isinstance(arg := atom.args[at], syntax.Variable | syntax.Constant)
+        ]
 
-    def _weight(self, atom: Atom) -> int:
+    def _weight(self, atom: syntax.Atom) -> int:
         """What it costs to copy: a derived relation is larger than what it is derived from, and changes more."""
         return 10 if self.relations[atom.relation].derived else 1
 
-    def _cost(self, atoms: Sequence[Atom], place: Place, wanted: Place | None) -> int:
+    def _cost(self, atoms: Sequence[syntax.Atom], place: Place, wanted: Place | None) -> int:
         copies = sum(self._weight(atom) for atom in atoms if _place(atom, self.relations) != place)
         return copies + (0 if wanted is None or place == wanted else 15)
 
-    def _at(self, atom: Atom, place: Place) -> Atom:
+    def _at(self, atom: syntax.Atom, place: Place) -> syntax.Atom:
         """The same goal over rows that live at `place`."""
         if _place(atom, self.relations) == place or self.relations[atom.relation].replicated:
             return atom
@@ -226,10 +218,10 @@ class _Localiser:
         assert column is not None
         return marked_at(replace(atom, relation=self._copy(atom, column), link=False), column)
 
-    def _replica(self, atom: Atom) -> Atom:
+    def _replica(self, atom: syntax.Atom) -> syntax.Atom:
         return marked_at(replace(atom, relation=self._copy(atom, None), link=False), None)
 
-    def _copy(self, atom: Atom, column: int | None) -> str:
+    def _copy(self, atom: syntax.Atom, column: int | None) -> str:
         """The relation that holds the same rows at another column, or, without one, on every shard."""
         original = self.relations[atom.relation]
         inside = (original.name, self.head) in self.passing
@@ -238,7 +230,7 @@ class _Localiser:
             copy = Relation(
                 self._new_name(f"{original.name}_{where}"),
                 original.columns,
-                kind=Kind.RELATION,
+                kind=syntax.Kind.RELATION,
                 derived=True,
                 location=column,
                 replicated=column is None,
@@ -246,44 +238,49 @@ class _Localiser:
             self.relations[copy.name] = copy
             self.copies[original.name, column, inside] = copy.name
             args = _column_variables(original)
-            read = marked_at(Atom(original.name, args, link=atom.link), original.location)
-            head = Head(copy.name, marked_at(Atom(copy.name, args), column).args)
-            self.rules.append(Rule(head, (read,)))
+            read = marked_at(syntax.Atom(original.name, args, link=atom.link), original.location)
+            head = syntax.Head(copy.name, marked_at(syntax.Atom(copy.name, args), column).args)
+            self.rules.append(syntax.Rule(head, (read,)))
         return self.copies[original.name, column, inside]
 
     def _part(
-        self, rule: Rule, goals: Sequence[Goal], rest: Goals, later: Iterable[Goal], place: Place
-    ) -> tuple[Atom, Goals]:
+        self, rule: syntax.Rule, goals: Sequence[syntax.Goal], rest: Goals, later: Iterable[syntax.Goal], place: Place
+    ) -> tuple[syntax.Atom, Goals]:
         """What `goals` bind, as a relation at `place`, for all that is still to come; and the `rest` still to do."""
-        bound = _names(goal for goal in goals if isinstance(goal, Atom))
-        asked = _names(goals) | ({place.name} if isinstance(place, Variable) else set())
+        bound = _names(goal for goal in goals if isinstance(goal, syntax.Atom))
+        asked = _names(goals) | ({place.name} if isinstance(place, syntax.Variable) else set())
         if asked - bound:  # what the rest computes stands in a negated goal, or tells the place
             done: Goals = rest
         else:
-            done = tuple(goal for goal in rest if not isinstance(goal, Assign) and goal_names(goal) <= bound)
+            done = tuple(goal for goal in rest if not isinstance(goal, syntax.Assign) and goal_names(goal) <= bound)
         rest = tuple(goal for goal in rest if goal not in done)
         bound |= _names(done)
         needed = _names((*rest, *later)) | {name for arg in rule.head.args for name in names(arg)}
         carried = bound if rule.head.relation in self.over_all else bound & needed
         return self._relation(rule, (*goals, *done), carried, place), rest
 
-    def _gathered(self, rule: Rule, goals: Sequence[Goal], place: Place) -> Atom:
+    def _gathered(self, rule: syntax.Rule, goals: Sequence[syntax.Goal], place: Place) -> syntax.Atom:
         """The bindings of an aggregate at one place: all named variables, unless what the head names is enough."""
         if rule.head.relation in self.over_all:
             return self._relation(rule, goals, _names(goals), place)
         return self._relation(rule, goals, {name for arg in rule.head.args for name in names(arg)}, place)
 
-    def _relation(self, rule: Rule, goals: Sequence[Goal], carried: set[str], place: Place) -> Atom:
+    def _relation(
+        self, rule: syntax.Rule, goals: Sequence[syntax.Goal], carried: set[str], place: Place
+    ) -> syntax.Atom:
         """A new relation at `place` that holds the `carried` variables of `goals`."""
-        args: list[Place] = [place, *(Variable(name) for name in sorted(carried) if Variable(name) != place)]
+        args: list[Place] = [
+            place,
+            *(syntax.Variable(name) for name in sorted(carried) if syntax.Variable(name) != place),
+        ]
         name = self._new_name(f"{rule.head.relation}_part")
         columns = tuple(
-            Column(f"c{at}", self.types.get(arg.name) if isinstance(arg, Variable) else arg.type)
+            Column(f"c{at}", self.types.get(arg.name) if isinstance(arg, syntax.Variable) else arg.type)
             for at, arg in enumerate(args)
         )
         self.relations[name] = Relation(name, columns, derived=True, location=0)
-        atom = marked_at(Atom(name, tuple(args)), 0)
-        self.rules.append(Rule(Head(name, atom.args), tuple(goals)))
+        atom = marked_at(syntax.Atom(name, tuple(args)), 0)
+        self.rules.append(syntax.Rule(syntax.Head(name, atom.args), tuple(goals)))
         return atom
 
     def _new_name(self, wish: str) -> str:
@@ -312,15 +309,15 @@ def _ranging_over_all(program: Program) -> set[str]:
         rule.head.relation
         for rule in program.rules
         for arg in rule.head.args
-        if isinstance(arg, Aggregate) and arg.function not in _OF_VALUES
+        if isinstance(arg, syntax.Aggregate) and arg.function not in _OF_VALUES
     }
 
 
-def _atoms(rule: Rule) -> list[Head | Atom]:
+def _atoms(rule: syntax.Rule) -> list[syntax.Head | syntax.Atom]:
     return [rule.head, *(atom for atom, _ in body_atoms(rule))]
 
 
-def _names(goals: Iterable[Goal]) -> set[str]:
+def _names(goals: Iterable[syntax.Goal]) -> set[str]:
     return {name for goal in goals for name in goal_names(goal)}
 
 
@@ -346,41 +343,41 @@ def _group_columns(program: Program, relations: Mapping[str, Relation]) -> dict[
     return chosen
 
 
-def _column_variables(relation: Relation) -> tuple[Variable, ...]:
+def _column_variables(relation: Relation) -> tuple[syntax.Variable, ...]:
     """One variable per column, named after it where its name makes a variable."""
     names = [column.name[:1].upper() + column.name[1:] for column in relation.columns]
     plain = all(name.isidentifier() and name[0].isupper() for name in names) and len(set(names)) == len(names)
-    return tuple(Variable(name if plain else f"X{at}") for at, name in enumerate(names))
+    return tuple(syntax.Variable(name if plain else f"X{at}") for at, name in enumerate(names))
 
 
-def _place(atom: Atom, relations: Mapping[str, Relation]) -> Place | None:
+def _place(atom: syntax.Atom, relations: Mapping[str, Relation]) -> Place | None:
     location = location_of(relations[atom.relation])
-    arg: Term = Wildcard() if location is None else atom.args[location]
-    return _unmarked(arg) if isinstance(arg, Variable | Constant) else None
+    arg: syntax.Term = syntax.Wildcard() if location is None else atom.args[location]
+    return _unmarked(arg) if isinstance(arg, syntax.Variable | syntax.Constant) else None
 
 
-def _column(atom: Atom, place: Place) -> int | None:
+def _column(atom: syntax.Atom, place: Place) -> int | None:
     """The first column of an atom that holds the place."""
     for at, arg in enumerate(atom.args):
-        if isinstance(arg, Variable | Constant) and _unmarked(arg) == place:
+        if isinstance(arg, syntax.Variable | syntax.Constant) and _unmarked(arg) == place:
             return at
     return None
 
 
-def _is_bound(place: Place, atoms: Iterable[Atom]) -> bool:
-    return isinstance(place, Constant) or any(place.name in goal_names(atom) for atom in atoms)
+def _is_bound(place: Place, atoms: Iterable[syntax.Atom]) -> bool:
+    return isinstance(place, syntax.Constant) or any(place.name in goal_names(atom) for atom in atoms)
 
 
 def _unmarked(arg: Place) -> Place:
     return replace(arg, location=False) if arg.location else arg
 
 
-def marked_at(atom: Atom, column: int | None) -> Atom:
+def marked_at(atom: syntax.Atom, column: int | None) -> syntax.Atom:
     """The atom with `@` at one column alone."""
     return replace(
         atom,
         args=tuple(
-            replace(arg, location=at == column) if isinstance(arg, Variable | Constant) else arg
+            replace(arg, location=at == column) if isinstance(arg, syntax.Variable | syntax.Constant) else arg
             for at, arg in enumerate(atom.args)
         ),
     )

@@ -13,44 +13,34 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import product
 
-from headwater.language.tree import (
-    Aggregate,
-    Atom,
-    Comparison,
-    Goal,
-    Head,
-    Negation,
-    Rule,
-    Variable,
-    Wildcard,
-)
+from headwater.language import syntax
 from headwater.program.model import Column, Program, Relation
-from headwater.program.timing import looks_back
+from headwater.program.time.timing import looks_back
 
 
 @dataclass(frozen=True, slots=True)
 class _First:
     """A relation that tells the earliest time of rows that match a negated goal."""
 
-    absent: Negation
-    present: Atom
+    absent: syntax.Negation
+    present: syntax.Atom
 
 
 def progressive(program: Program) -> Program:
     relations = {relation.name: relation for relation in program.relations}
     added: list[Relation] = []
-    rules: list[Rule] = []
+    rules: list[syntax.Rule] = []
     for rule in program.rules:
         backward = [goal for goal in rule.body if looks_back(goal, rule, relations)]
         if not backward:
             rules.append(rule)
             continue
         others = tuple(goal for goal in rule.body if goal not in backward)
-        choices: list[tuple[tuple[Goal, ...], tuple[Goal, ...]]] = []
+        choices: list[tuple[tuple[syntax.Goal, ...], tuple[syntax.Goal, ...]]] = []
         for goal in backward:
-            time = Variable(f"First'time{len(choices)}")
+            time = syntax.Variable(f"First'time{len(choices)}")
             first = _first(goal, time, relations, added, rules)
-            after = Comparison(">", time, rule.head.args[0], span=goal.span)  # type: ignore[arg-type]
+            after = syntax.Comparison(">", time, rule.head.args[0], span=goal.span)  # type: ignore[arg-type]
             choices.append(((first.absent,), (first.present, after)))
         rules.extend(
             replace(rule, body=(*others, *(goal for part in chosen for goal in part)), origin=rule)
@@ -62,20 +52,26 @@ def progressive(program: Program) -> Program:
 
 
 def _first(
-    goal: Negation, time: Variable, relations: dict[str, Relation], added: list[Relation], rules: list[Rule]
+    goal: syntax.Negation,
+    time: syntax.Variable,
+    relations: dict[str, Relation],
+    added: list[Relation],
+    rules: list[syntax.Rule],
 ) -> _First:
     args = goal.atom.args[1:]
-    asked = list(dict.fromkeys(arg.name for arg in args if isinstance(arg, Variable)))
+    asked = list(dict.fromkeys(arg.name for arg in args if isinstance(arg, syntax.Variable)))
     if len(asked) == len(args):  # it names a whole row, whose time is the earliest
-        absent = replace(goal, atom=replace(goal.atom, args=(Wildcard(), *args)))
-        return _First(absent, Atom(goal.atom.relation, (time, *args), span=goal.span))
+        absent = replace(goal, atom=replace(goal.atom, args=(syntax.Wildcard(), *args)))
+        return _First(absent, syntax.Atom(goal.atom.relation, (time, *args), span=goal.span))
     name = f"{goal.atom.relation}'first{len(added)}"
     source = relations[goal.atom.relation]
     columns = tuple(Column(f"c{at}") for at in range(len(asked) + 1))
     added.append(Relation(name, columns, derived=True, stands_for=source.name, span=source.span))
     relations[name] = added[-1]
-    shown = tuple(Variable(one) for one in asked)
-    earliest = Aggregate("mmin", (time,))
-    rules.append(Rule(Head(name, (*shown, earliest)), (Atom(source.name, (time, *args)),), span=goal.span))
-    absent = Negation(Atom(name, (*shown, Wildcard())), span=goal.span)
-    return _First(absent, Atom(name, (*shown, time), span=goal.span))
+    shown = tuple(syntax.Variable(one) for one in asked)
+    earliest = syntax.Aggregate("mmin", (time,))
+    rules.append(
+        syntax.Rule(syntax.Head(name, (*shown, earliest)), (syntax.Atom(source.name, (time, *args)),), span=goal.span)
+    )
+    absent = syntax.Negation(syntax.Atom(name, (*shown, syntax.Wildcard())), span=goal.span)
+    return _First(absent, syntax.Atom(name, (*shown, time), span=goal.span))

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headwater.language.tree import Aggregate, Atom, Constant, Goal, Negation, Query, Rule, Term, Variable
-from headwater.program.aggregates import aggregate_columns
+from headwater.language.syntax import Aggregate, Atom, Constant, Goal, Negation, Query, Rule, Term, Variable
 from headwater.program.model import Program, Relation
+from headwater.program.recursion.aggregates import aggregate_columns
 from headwater.rewrite.localise import location_of, marked_at
 
 

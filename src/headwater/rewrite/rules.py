@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from headwater.language.printer import print_rule
+from headwater.language.datalog.printer import print_rule
 from headwater.program.model import Program
 from headwater.program.text import print_program
 from headwater.rewrite.aggregate_selection import aggregate_selection

@@ -14,19 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from headwater.core.types import Type
-from headwater.language.tree import (
-    Aggregate,
-    Assign,
-    Atom,
-    Binary,
-    Call,
-    Constant,
-    ListTerm,
-    Rule,
-    Term,
-    Variable,
-    Wildcard,
-)
+from headwater.language import syntax
 from headwater.program.model import Relation
 
 Node: TypeAlias = str  # a variable's name, or a constant's printed value after `=`
@@ -59,7 +47,7 @@ _ALWAYS = frozenset({"larger", "largest", "smaller", "smallest", "abs", "to_stri
 """Functions that have a value whatever (well-typed) arguments they get, and do not make lists of scalars."""
 
 
-def path_ends(relation: Relation, rules: Collection[Rule], relations: Mapping[str, Relation]) -> Ends:
+def path_ends(relation: Relation, rules: Collection[syntax.Rule], relations: Mapping[str, Relation]) -> Ends:
     """What holds of every row of a relation that `rules`, and nothing else, define."""
     columns = range(relation.arity)
     everything = frozenset((a, b) for a in columns for b in columns if a != b)
@@ -69,7 +57,7 @@ def path_ends(relation: Relation, rules: Collection[Rule], relations: Mapping[st
         for rule in rules:
             shapes = rule_shapes(rule, relations, {relation.name: kept})
             nodes = [_node(arg) for arg in rule.head.args]
-            heads = [None if isinstance(arg, Aggregate) else shape_of(arg, shapes) for arg in rule.head.args]
+            heads = [None if isinstance(arg, syntax.Aggregate) else shape_of(arg, shapes) for arg in rule.head.args]
             kept = Ends(
                 frozenset((a, b) for a, b in kept.first if (shape := heads[a]) and nodes[b] in shape.first),
                 frozenset((a, b) for a, b in kept.last if (shape := heads[a]) and nodes[b] in shape.last),
@@ -79,16 +67,16 @@ def path_ends(relation: Relation, rules: Collection[Rule], relations: Mapping[st
         ends = kept
 
 
-def rule_shapes(rule: Rule, relations: Mapping[str, Relation], ends: Mapping[str, Ends]) -> dict[str, Shape]:
+def rule_shapes(rule: syntax.Rule, relations: Mapping[str, Relation], ends: Mapping[str, Ends]) -> dict[str, Shape]:
     """The shapes of a rule's variables; one that an `Assign` may leave without a value is missing."""
     shapes: dict[str, Shape] = {}
     for goal in rule.body:
-        if isinstance(goal, Atom):
+        if isinstance(goal, syntax.Atom):
             types = [column.type for column in relations[goal.relation].columns]
             known = ends.get(goal.relation, Ends())
             nodes = [_node(arg) for arg in goal.args]
             for at, arg in enumerate(goal.args):
-                if isinstance(arg, Variable):
+                if isinstance(arg, syntax.Variable):
                     first = frozenset(nodes[other] for column, other in known.first if column == at) - {""}
                     last = frozenset(nodes[other] for column, other in known.last if column == at) - {""}
                     kind = types[at]
@@ -96,37 +84,37 @@ def rule_shapes(rule: Rule, relations: Mapping[str, Relation], ends: Mapping[str
                     is_list = True if first or last else told
                     shapes[arg.name] = _merged(shapes.get(arg.name), Shape(is_list, False, first, last))
     for goal in rule.body:
-        if isinstance(goal, Assign):
+        if isinstance(goal, syntax.Assign):
             shape = shape_of(goal.term, shapes)
             if shape is not None:
                 shapes[goal.variable.name] = shape
     return shapes
 
 
-def shape_of(term: Term, shapes: Mapping[str, Shape]) -> Shape | None:
+def shape_of(term: syntax.Term, shapes: Mapping[str, Shape]) -> Shape | None:
     """The shape of a term's value; None where it may have none."""
     match term:
-        case Variable(name=name):
+        case syntax.Variable(name=name):
             return shapes.get(name)
-        case Constant():
+        case syntax.Constant():
             return _SCALAR
-        case Wildcard():
+        case syntax.Wildcard():
             return Shape()
-        case ListTerm(items=items, tail=None):
+        case syntax.ListTerm(items=items, tail=None):
             if any(shape_of(item, shapes) is None for item in items):
                 return None
             if not items:
                 return Shape(is_list=True, empty=True)
             return Shape(True, False, _nodes(items[0]), _nodes(items[-1]), pair=len(items) == 2)
-        case ListTerm():
+        case syntax.ListTerm():
             return None
-        case Binary(op=op, left=left, right=right):
+        case syntax.Binary(op=op, left=left, right=right):
             if shape_of(left, shapes) is None or shape_of(right, shapes) is None:
                 return None
             if op in ("/", "%"):
-                return _SCALAR if isinstance(right, Constant) and right.value != 0 else None
+                return _SCALAR if isinstance(right, syntax.Constant) and right.value != 0 else None
             return _SCALAR
-        case Call(function=function, args=args):
+        case syntax.Call(function=function, args=args):
             given = [shape_of(arg, shapes) for arg in args]
             known = [shape for shape in given if shape is not None]
             return _called(function.removeprefix("f_"), args, known) if len(known) == len(given) else None
@@ -134,7 +122,7 @@ def shape_of(term: Term, shapes: Mapping[str, Shape]) -> Shape | None:
             assert_never(term)
 
 
-def _called(function: str, args: tuple[Term, ...], given: list[Shape]) -> Shape | None:
+def _called(function: str, args: tuple[syntax.Term, ...], given: list[Shape]) -> Shape | None:
     match function, given:
         case "concatPath", [left, right]:
             return _joined_path(args, left, right)
@@ -155,7 +143,7 @@ def _called(function: str, args: tuple[Term, ...], given: list[Shape]) -> Shape 
             return Shape() if function in _ALWAYS else None
 
 
-def _joined_path(args: tuple[Term, ...], left: Shape, right: Shape) -> Shape | None:
+def _joined_path(args: tuple[syntax.Term, ...], left: Shape, right: Shape) -> Shape | None:
     if left.is_list and right.is_list:
         if left.empty or right.empty:
             return right if left.empty else left
@@ -180,15 +168,15 @@ def _merged(one: Shape | None, other: Shape) -> Shape:
     return Shape(is_list, False, one.first | other.first, one.last | other.last)
 
 
-def _node(term: Term | Aggregate) -> Node:
+def _node(term: syntax.Term | syntax.Aggregate) -> Node:
     match term:
-        case Variable(name=name):
+        case syntax.Variable(name=name):
             return name
-        case Constant(value=value):
+        case syntax.Constant(value=value):
             return f"={value!r}"
         case _:
             return ""
 
 
-def _nodes(term: Term) -> frozenset[Node]:
+def _nodes(term: syntax.Term) -> frozenset[Node]:
     return frozenset({_node(term)} - {""})

@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from headwater.core.types import Type
-from headwater.language.tree import Assign, Atom, Binary, Comparison, Constant, Rule, Term, Variable
-from headwater.program.cycles import Cycle, cycles
+from headwater.language.syntax import Assign, Atom, Binary, Comparison, Constant, Rule, Term, Variable
 from headwater.program.model import Program
+from headwater.program.recursion.cycles import Cycle, cycles
 from headwater.program.terms import body_atoms
 
 Positions = Mapping[str, int]
@@ -96,7 +96,7 @@ def _stage(arg: Term) -> int | None:
 def _stage_positions(cycle: Cycle, start: str, position: int) -> Positions | None:
     """The stage argument of every relation of the cycle, found from that of `start`; None if it is not staged.
 
-    Unlike `headwater.program.stages`, which asks what makes an aggregate well defined, this starts from the
+    Unlike `headwater.program.recursion.stages`, which asks what makes an aggregate well defined, this starts from the
     argument that was asked for, and a stage may also stay as it is all the way round.
     """
     positions = {start: position}

@@ -11,75 +11,59 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from headwater.language.tree import (
-    Aggregate,
-    Assign,
-    Atom,
-    Binary,
-    Call,
-    Comparison,
-    Condition,
-    Constant,
-    Goal,
-    Head,
-    ListTerm,
-    Negation,
-    Term,
-    Variable,
-    Wildcard,
-)
+from headwater.language import syntax
 
-Mapped = Mapping[str, Term]
+Mapped = Mapping[str, syntax.Term]
 
 
-def substitute_term(term: Term, terms: Mapped) -> Term:
+def substitute_term(term: syntax.Term, terms: Mapped) -> syntax.Term:
     match term:
-        case Variable(name, location):
+        case syntax.Variable(name, location):
             return _marked(terms[name], location) if name in terms else term
-        case Wildcard() | Constant():
+        case syntax.Wildcard() | syntax.Constant():
             return term
-        case ListTerm(items, tail):
+        case syntax.ListTerm(items, tail):
             rest = None if tail is None else substitute_term(tail, terms)
             return replace(term, items=tuple(substitute_term(item, terms) for item in items), tail=rest)
-        case Call(args=args):
+        case syntax.Call(args=args):
             return replace(term, args=tuple(substitute_term(arg, terms) for arg in args))
-        case Binary(left=left, right=right):
+        case syntax.Binary(left=left, right=right):
             return replace(term, left=substitute_term(left, terms), right=substitute_term(right, terms))
         case _:
             assert_never(term)
 
 
-def substitute_atom(atom: Atom, terms: Mapped) -> Atom:
+def substitute_atom(atom: syntax.Atom, terms: Mapped) -> syntax.Atom:
     return replace(atom, args=tuple(substitute_term(arg, terms) for arg in atom.args))
 
 
-def substitute_goal(goal: Goal, terms: Mapped) -> Goal:
+def substitute_goal(goal: syntax.Goal, terms: Mapped) -> syntax.Goal:
     """The goal with `terms` in place of its variables; the variable that an `Assign` binds is not one of them."""
     match goal:
-        case Atom():
+        case syntax.Atom():
             return substitute_atom(goal, terms)
-        case Negation(atom):
+        case syntax.Negation(atom):
             return replace(goal, atom=substitute_atom(atom, terms))
-        case Comparison(left=left, right=right):
+        case syntax.Comparison(left=left, right=right):
             return replace(goal, left=substitute_term(left, terms), right=substitute_term(right, terms))
-        case Assign(term=term):
+        case syntax.Assign(term=term):
             return replace(goal, term=substitute_term(term, terms))
-        case Condition(call):
+        case syntax.Condition(call):
             return replace(goal, call=replace(call, args=tuple(substitute_term(arg, terms) for arg in call.args)))
         case _:
             assert_never(goal)
 
 
-def substitute_head(head: Head, terms: Mapped) -> Head:
-    def argument(arg: Term | Aggregate) -> Term | Aggregate:
-        if isinstance(arg, Aggregate):
+def substitute_head(head: syntax.Head, terms: Mapped) -> syntax.Head:
+    def argument(arg: syntax.Term | syntax.Aggregate) -> syntax.Term | syntax.Aggregate:
+        if isinstance(arg, syntax.Aggregate):
             return replace(arg, args=tuple(substitute_term(inner, terms) for inner in arg.args))
         return substitute_term(arg, terms)
 
     return replace(head, args=tuple(argument(arg) for arg in head.args))
 
 
-def _marked(term: Term, location: bool) -> Term:
-    if isinstance(term, Variable | Constant) and term.location != location:
+def _marked(term: syntax.Term, location: bool) -> syntax.Term:
+    if isinstance(term, syntax.Variable | syntax.Constant) and term.location != location:
         return replace(term, location=location)
     return term

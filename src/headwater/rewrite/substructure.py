@@ -15,23 +15,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import assert_never
 
-from headwater.language.tree import (
-    Aggregate,
-    Assign,
-    Atom,
-    Binary,
-    Call,
-    Comparison,
-    Condition,
-    Constant,
-    Goal,
-    ListTerm,
-    Negation,
-    Rule,
-    Term,
-    Variable,
-    Wildcard,
-)
+from headwater.language import syntax
 from headwater.program.model import Selection
 from headwater.program.terms import goal_names, names
 from headwater.rewrite.shapes import Shape, shape_of
@@ -51,79 +35,83 @@ _CHOOSING = frozenset({"larger", "largest", "smaller", "smallest"})
 _BELOW = {"min": ("<", "<="), "max": (">", ">=")}
 
 
-def carries(rule: Rule, selection: Selection, shapes: Mapping[str, Shape], *, strictly: bool) -> bool:
+def carries(rule: syntax.Rule, selection: Selection, shapes: Mapping[str, Shape], *, strictly: bool) -> bool:
     """Whether each recursive goal may take a better row of its group, and the head gets better (or no worse)."""
     return all(
         _goal_carries(rule, goal, selection, shapes, strictly=strictly)
         for goal in rule.body
-        if isinstance(goal, Atom) and goal.relation == rule.head.relation
+        if isinstance(goal, syntax.Atom) and goal.relation == rule.head.relation
     )
 
 
-def _goal_carries(rule: Rule, goal: Atom, selection: Selection, shapes: Mapping[str, Shape], *, strictly: bool) -> bool:
+def _goal_carries(
+    rule: syntax.Rule, goal: syntax.Atom, selection: Selection, shapes: Mapping[str, Shape], *, strictly: bool
+) -> bool:
     value = goal.args[selection.value]
-    outside = [arg for at, arg in enumerate(goal.args) if at not in selection.group and not isinstance(arg, Wildcard)]
-    named = [arg.name for arg in goal.args if isinstance(arg, Variable)]
-    if not isinstance(value, Variable) or not all(isinstance(arg, Variable) for arg in outside):
+    outside = [
+        arg for at, arg in enumerate(goal.args) if at not in selection.group and not isinstance(arg, syntax.Wildcard)
+    ]
+    named = [arg.name for arg in goal.args if isinstance(arg, syntax.Variable)]
+    if not isinstance(value, syntax.Variable) or not all(isinstance(arg, syntax.Variable) for arg in outside):
         return False
-    if any(named.count(arg.name) > 1 for arg in outside if isinstance(arg, Variable)):
+    if any(named.count(arg.name) > 1 for arg in outside if isinstance(arg, syntax.Variable)):
         return False
-    trends: Trends = {arg.name: Trend.ANYTHING for arg in outside if isinstance(arg, Variable)}
+    trends: Trends = {arg.name: Trend.ANYTHING for arg in outside if isinstance(arg, syntax.Variable)}
     trends[value.name] = Trend.BETTER
     for other in rule.body:
-        if isinstance(other, Assign):
+        if isinstance(other, syntax.Assign):
             trends[other.variable.name] = _trend(other.term, trends)
     if not all(_still_holds(other, selection, trends, shapes) for other in rule.body if other is not goal):
         return False
     if not all(_is_still(rule.head.args[at], trends) for at in selection.group):
         return False
     head = rule.head.args[selection.value]
-    follows = Trend.ANYTHING if isinstance(head, Aggregate) else _trend(head, trends)
+    follows = Trend.ANYTHING if isinstance(head, syntax.Aggregate) else _trend(head, trends)
     return follows is Trend.BETTER or (not strictly and follows is not Trend.ANYTHING)
 
 
-def _is_still(term: Term | Aggregate, trends: Trends) -> bool:
+def _is_still(term: syntax.Term | syntax.Aggregate, trends: Trends) -> bool:
     return all(trends.get(name, Trend.STILL) is Trend.STILL for name in names(term))
 
 
-def _still_holds(goal: Goal, selection: Selection, trends: Trends, shapes: Mapping[str, Shape]) -> bool:
+def _still_holds(goal: syntax.Goal, selection: Selection, trends: Trends, shapes: Mapping[str, Shape]) -> bool:
     if all(trends.get(name, Trend.STILL) is Trend.STILL for name in goal_names(goal)):
         return True
     match goal:
-        case Atom() | Negation() | Condition():
+        case syntax.Atom() | syntax.Negation() | syntax.Condition():
             return False
-        case Comparison(op=op, left=left, right=right):
+        case syntax.Comparison(op=op, left=left, right=right):
             if shape_of(left, shapes) is None or shape_of(right, shapes) is None:
                 return False
             below, above = _BELOW[selection.best], _BELOW["max" if selection.best == "min" else "min"]
             smaller, larger = (left, right) if op in below else (right, left)
             return op in below + above and _trend(smaller, trends) is not Trend.ANYTHING and _is_still(larger, trends)
-        case Assign(term=term):
+        case syntax.Assign(term=term):
             return _is_still(term, trends) or shape_of(term, shapes) is not None
         case _:
             assert_never(goal)
 
 
-def _trend(term: Term, trends: Trends) -> Trend:
+def _trend(term: syntax.Term, trends: Trends) -> Trend:
     match term:
-        case Variable(name=name):
+        case syntax.Variable(name=name):
             return trends.get(name, Trend.STILL)
-        case Constant() | Wildcard():
+        case syntax.Constant() | syntax.Wildcard():
             return Trend.STILL
-        case Binary(op="+", left=left, right=right):
+        case syntax.Binary(op="+", left=left, right=right):
             return _together(_trend(left, trends), _trend(right, trends))
-        case Binary(op="-", left=left, right=right) if _is_still(right, trends):
+        case syntax.Binary(op="-", left=left, right=right) if _is_still(right, trends):
             return _trend(left, trends)
-        case Binary(op="*", left=left, right=Constant(value=int() | float() as factor)) if factor > 0:
+        case syntax.Binary(op="*", left=left, right=syntax.Constant(value=int() | float() as factor)) if factor > 0:
             return _trend(left, trends)
-        case Binary(op="*", left=Constant(value=int() | float() as factor), right=right) if factor > 0:
+        case syntax.Binary(op="*", left=syntax.Constant(value=int() | float() as factor), right=right) if factor > 0:
             return _trend(right, trends)
-        case Call(function=function, args=args) if function.removeprefix("f_") in _CHOOSING:
+        case syntax.Call(function=function, args=args) if function.removeprefix("f_") in _CHOOSING:
             below = [_trend(arg, trends) for arg in args]
             if all(trend is Trend.STILL for trend in below):
                 return Trend.STILL
             return Trend.ANYTHING if Trend.ANYTHING in below else Trend.NO_WORSE
-        case Binary() | Call() | ListTerm():
+        case syntax.Binary() | syntax.Call() | syntax.ListTerm():
             return Trend.STILL if _is_still(term, trends) else Trend.ANYTHING
         case _:
             assert_never(term)

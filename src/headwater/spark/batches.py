@@ -23,23 +23,25 @@ from pyspark.sql import types as st
 
 from headwater.core.errors import HeadwaterError, StateError
 from headwater.engine.guard import Guard
-from headwater.spark import clocks, neighbours, rounds, shelf
-from headwater.spark.bundles import DDL, arrive, shard_of
-from headwater.spark.checkpoint import Assignment, Checkpoint
-from headwater.spark.contract import Contract
-from headwater.spark.failures import failure, raised, stopped
-from headwater.spark.feed import late_rows, rows_with_keys, write_changes, write_rejected
-from headwater.spark.gangs import ganged
-from headwater.spark.jobs import described, title
-from headwater.spark.lines import message_of, read_message
-from headwater.spark.manifest import Manifest, Report
-from headwater.spark.means import Means
-from headwater.spark.recipe import Recipe
-from headwater.spark.routes import gathered
-from headwater.spark.sinks import Sink
-from headwater.spark.state_view import Reading, reading_kind, remember
-from headwater.spark.tries import tried
-from headwater.spark.worker import Run, alone, prepare
+from headwater.spark.inputs import time_source as clocks
+from headwater.spark.inputs.bundles import DDL, arrive, shard_of
+from headwater.spark.inputs.contract import Contract
+from headwater.spark.inputs.routes import gathered
+from headwater.spark.output.shard_output import late_rows, rows_with_keys, write_changes, write_rejected
+from headwater.spark.output.sinks import Sink
+from headwater.spark.session.failures import failure, raised, stopped
+from headwater.spark.session.job_names import described, title
+from headwater.spark.session.local_sockets import message_of, read_message
+from headwater.spark.session.worker import Run, alone, prepare
+from headwater.spark.shards import handover, rounds
+from headwater.spark.shards.gang_job import ganged
+from headwater.spark.shards.retry import tried
+from headwater.spark.shards.run_plan import RunPlan
+from headwater.spark.shards.state_view import Reading, reading_kind, remember
+from headwater.spark.state import shard_cache
+from headwater.spark.state.checkpoint import Assignment, Checkpoint
+from headwater.spark.state.manifest import Manifest, Report
+from headwater.spark.state.query_definition import QueryDefinition
 
 LOG = logging.getLogger("headwater")
 _REASONS = 3  # that a line of the log shows
@@ -52,8 +54,8 @@ class Plan:
     """What runs, and where its state is."""
 
     contract: Contract
-    means: Means
-    recipe: Recipe
+    run_plan: RunPlan
+    definition: QueryDefinition
     checkpoint: str
     guard: Guard
     by_wall: bool = False  # the wall clock moves time on
@@ -89,7 +91,7 @@ class Batches:
         """Raise StateError if the checkpoint was made for something else, or the output is another query's; nothing
         is taken or changed, so a run that is at work goes on."""
         found = Checkpoint(self._plan.checkpoint)
-        found.refuse_other(self._plan.recipe)
+        found.refuse_other(self._plan.definition)
         self._sink.refuse_foreign(found, self._plan.contract)
 
     def open(self) -> Checkpoint:
@@ -97,7 +99,7 @@ class Batches:
         with self._opening:
             if self._checkpoint is None:
                 found = Checkpoint(self._plan.checkpoint)
-                found.resume(self._plan.recipe)
+                found.resume(self._plan.definition)
                 self._sink.claim(found, self._plan.contract)
                 self._checkpoint = found
             return self._checkpoint
@@ -130,10 +132,10 @@ class Batches:
     def _run(self, spark: Any, frame: Any, checkpoint: Checkpoint, batch: int) -> Manifest:
         begun = time.perf_counter()
         plan = self._plan
-        assignment = checkpoint.assignment(plan.recipe, plan.means.scheme, batch, plan.guard)
+        assignment = checkpoint.assignment(plan.definition, plan.run_plan.sharding, batch, plan.guard)
         now = clocks.wall() if plan.by_wall else None
         if checkpoint.committed is None and self._static:
-            frame = gathered(spark, [*(_frame(spark, one) for one in self._static), frame], plan.means.shards)
+            frame = gathered(spark, [*(_frame(spark, one) for one in self._static), frame], plan.run_plan.shards)
         reports, about = tried(lambda: _reported(frame, plan, assignment, now))
         metrics = _metrics(plan, checkpoint.manifest, reports, about, time.perf_counter() - begun)
         rejected: dict[str, int] = {}
@@ -144,7 +146,7 @@ class Batches:
         if rejected:
             _log_set_aside(batch, rejected, [one for said in about for one in said["reasons"]], plan.checkpoint)
         return checkpoint.commit(
-            plan.recipe, batch, reports, rejected=rejected, set_aside=set_aside, metrics=metrics | {"batch": batch}
+            plan.definition, batch, reports, rejected=rejected, set_aside=set_aside, metrics=metrics | {"batch": batch}
         )
 
     def _tell(self, spark: Any, manifest: Manifest, *, again: bool) -> None:
@@ -178,7 +180,7 @@ def _reported(
     sent: Any, plan: Plan, assignment: Assignment, now: int | None
 ) -> tuple[list[Report], list[dict[str, Any]]]:
     """What the shards report of a batch, once they have done it."""
-    text = f"{title(plan.contract.program)}; batch {assignment.batch} ({plan.means.scheme.kind})"
+    text = f"{title(plan.contract.program)}; batch {assignment.batch} ({plan.run_plan.sharding.kind})"
     with described(sent.sparkSession, text):
         told = _ran(sent, plan, assignment, now, text).collect()
     about = [json.loads(row["about"]) for row in told]
@@ -189,24 +191,24 @@ def _reported(
 
 
 def _ran(sent: Any, plan: Plan, assignment: Assignment, now: int | None, text: str) -> Any:
-    begin, shards = _beginning(plan.contract, assignment, now), plan.means.shards
-    if plan.means.exchange == "shuffle":
+    begin, shards = _beginning(plan.contract, assignment, now), plan.run_plan.shards
+    if plan.run_plan.exchange == "shuffle":
         return rounds.outcomes(rounds.exchange(sent, begin, shards, text), begin, shards, _give, _REPORT_TYPE)
-    if plan.means.exchange == "gang":
+    if plan.run_plan.exchange == "gang":
         return ganged(sent, begin, shards, _give, _REPORT_TYPE, _failed)
     contract = plan.contract
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         bundles = list(batches)
         shard = shard_of(bundles, TaskContext.get().partitionId())
-        yield from _give(shard, json.loads(neighbours.run(Batch(contract, assignment, now, shard, bundles))))
+        yield from _give(shard, json.loads(handover.run(Batch(contract, assignment, now, shard, bundles))))
 
     return sent.mapInArrow(work, _REPORT_TYPE)
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch of a shard that needs no other shard: an errand for whichever worker is best placed."""
+    """A batch of a shard that needs no other shard: an call for whichever worker is best placed."""
 
     changes: ClassVar[bool] = True
     contract: Contract
@@ -248,20 +250,20 @@ def _beginning(
 ) -> Callable[..., Run]:
     def begin(shard: int, bundles: list[pa.RecordBatch]) -> Run:
         prepare(contract.functions)
-        arrived = arrive(bundles, assignment.scheme)
+        arrived = arrive(bundles, assignment.sharding)
         deletes = dict(arrived.deletes)
         if arrived.cleared:
-            with shelf.SHELF.reading(assignment, shard) as member:
+            with shard_cache.SHARD_CACHE.reading(assignment, shard) as member:
                 for relation, rows in rows_with_keys(member, arrived.cleared).items():
                     deletes[relation] = pa.concat_tables([deletes[relation], rows]) if relation in deletes else rows
         now = max((one for one in (arrived.latest, wall) if one is not None), default=None)
-        done = yield from shelf.SHELF.transaction(
+        done = yield from shard_cache.SHARD_CACHE.transaction(
             assignment, shard, arrived.inserts, deletes, now=now, cancelled=cancelled
         )
         late = late_rows(done.outcome.late)
         set_aside = [*arrived.rejected, *late]
         about = {
-            "rows": sum(count for name, count in arrived.rows.items() if assignment.scheme.tells(name, shard)),
+            "rows": sum(count for name, count in arrived.rows.items() if assignment.sharding.tells(name, shard)),
             "rejected": dict(Counter(one.relation for one in set_aside)),
             "late": len(late),
             "set_aside": write_rejected(assignment, shard, set_aside),
@@ -299,9 +301,9 @@ def _metrics(
         for name, file in said["feed"].items():
             feed[name].append(file)
     return {
-        "kind": plan.means.scheme.kind,
-        "exchange": plan.means.exchange,
-        "shards": plan.means.shards,
+        "kind": plan.run_plan.sharding.kind,
+        "exchange": plan.run_plan.exchange,
+        "shards": plan.run_plan.shards,
         "rows_in": sum(said["rows"] for said in about),
         "rejected": sum(sum(said["rejected"].values()) for said in about),
         "late": sum(said["late"] for said in about),

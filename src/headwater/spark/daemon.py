@@ -12,7 +12,7 @@ from pyspark.daemon import manager
 
 import headwater.exchange.gang
 import headwater.spark.batches
-import headwater.spark.evaluating  # noqa: F401
+import headwater.spark.evaluate  # noqa: F401
 from headwater.database import Database
 from headwater.pipeline import compile  # noqa: A004
 

@@ -16,11 +16,11 @@ from sqlglot import exp
 
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source, Span
-from headwater.language.sql.queries import union_parts
-from headwater.language.sql.statements import Query, Statement, View, read_statements, with_views
-from headwater.language.sql.text import Text
-from headwater.language.sql.views import components, mentioned
-from headwater.language.tree import Declaration, Kind
+from headwater.language.sql.query.queries import union_parts
+from headwater.language.sql.query.views import components, mentioned
+from headwater.language.sql.text.parsed import Text
+from headwater.language.sql.text.statements import Query, Statement, View, read_statements, with_views
+from headwater.language.syntax import Declaration, Kind
 
 
 class Verdict(Enum):

@@ -17,16 +17,16 @@ from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source, Span
 from headwater.core.types import Type
-from headwater.language.sql.arguments import bare, unread
-from headwater.language.sql.context import Context, Scope
-from headwater.language.sql.prune import pruned
-from headwater.language.sql.queries import Queries
-from headwater.language.sql.statements import Query, Statement, View, read_statements
-from headwater.language.sql.tables import COPY, Column, Schema, Table, known_table
-from headwater.language.sql.text import Refused, Text
-from headwater.language.sql.views import Views, mentioned
-from headwater.language.sql.wording import TOO_DEEP
-from headwater.language.tree import (
+from headwater.language.sql.query.arguments import bare, unread
+from headwater.language.sql.query.prune import pruned
+from headwater.language.sql.query.queries import Queries
+from headwater.language.sql.query.views import Views, mentioned
+from headwater.language.sql.scope.context import Context, Scope
+from headwater.language.sql.scope.sources import COPY, Column, Schema, Table, known_table
+from headwater.language.sql.text.parsed import Refused, Text
+from headwater.language.sql.text.statements import Query, Statement, View, read_statements
+from headwater.language.sql.text.wording import TOO_DEEP
+from headwater.language.syntax import (
     Atom,
     ColumnDeclaration,
     Declaration,
@@ -38,7 +38,7 @@ from headwater.language.tree import (
     Wildcard,
     Window,
 )
-from headwater.language.tree import Query as Asked
+from headwater.language.syntax import Query as Asked
 
 MOST_PROBLEMS = 50
 _MOST_ROWS = 2**62  # a LIMIT beyond it takes nothing away

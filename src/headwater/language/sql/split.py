@@ -20,10 +20,10 @@ from sqlglot import Token, TokenType, exp
 
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source, Span
-from headwater.language.sql.statements import Query, Statement, View, read_query, read_statements
-from headwater.language.sql.text import Refused, Text
-from headwater.language.sql.views import components, mentioned, tables_in, unions
-from headwater.language.tree import Declaration
+from headwater.language.sql.query.views import components, mentioned, tables_in, unions
+from headwater.language.sql.text.parsed import Refused, Text
+from headwater.language.sql.text.statements import Query, Statement, View, read_query, read_statements
+from headwater.language.syntax import Declaration
 
 _OWN = "own"  # marks a `*` that the text does not have
 _BETWEEN = frozenset(

@@ -1,0 +1,87 @@
+"""The work of `headwater why`, imported only when it is asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import typer
+
+from headwater.cli.data.fed_database import fed_database
+from headwater.cli.data.options import Feed
+from headwater.cli.data.question import Question, matching, parse_question
+from headwater.cli.screen.report import counted, show_error
+from headwater.cli.why import Format
+from headwater.core.errors import DataError, ProgramError
+from headwater.database import Database
+from headwater.provenance.witness.proof import Proof
+from headwater.provenance.witness.reader import WhyNot
+
+
+class Explaining:
+    def __init__(self, form: Format, most: int, *, absent: bool) -> None:
+        self._form = form
+        self._most = most
+        self._absent = absent
+
+    def run(self, file: str, atom: str, feed: Feed) -> None:
+        raise typer.Exit(self._answer(atom, fed_database(file, feed)))
+
+    def _answer(self, atom: str, db: Database) -> int:
+        try:
+            question = parse_question(atom, db)
+            found, missing = self._look(question, db)
+        except ProgramError as error:
+            show_error(error)
+            return 2
+        except (DataError, KeyError) as error:
+            typer.echo(f"error: {error.args[0]}", err=True)
+            return 2
+        for at, proof in enumerate(found[: self._most]):
+            if at and self._form is Format.TREE:
+                typer.echo()
+            typer.echo(self._proof_text(proof))
+        if len(found) > self._most:
+            typer.echo(f"note: {counted(len(found) - self._most, 'more row')} like it; see --rows", err=True)
+        if missing is not None:
+            self._show_missing(missing)
+        return int(bool(found) is self._absent)
+
+    def _look(self, question: Question, db: Database) -> tuple[list[Proof], WhyNot | str | None]:
+        """The proofs of the rows asked about; or, if there is none, what is known about that."""
+        name = question.relation
+        if not question.is_exact:
+            rows = matching(question, db)
+            if not rows:
+                return [], f"no row of `{name}` matches"
+            shown = [db.why(name, row) for row in rows[: self._most]]
+            return shown + [shown[-1]] * (len(rows) - len(shown)), None
+        row = tuple(question.arguments)
+        try:
+            return [db.why(name, row)], None
+        except DataError:
+            return [], db.why_not(name, row)
+
+    def _proof_text(self, proof: Proof) -> str:
+        match self._form:
+            case Format.TREE:
+                return str(proof)
+            case Format.JSON:
+                return proof.to_json()
+            case Format.DOT:
+                return proof.to_dot()
+            case Format.MERMAID:
+                return proof.to_mermaid()
+
+    def _show_missing(self, missing: WhyNot | str) -> None:
+        if isinstance(missing, str):
+            typer.echo(missing, err=True)
+        elif self._form is Format.JSON:
+            typer.echo(json.dumps(_plain(missing), indent=2, ensure_ascii=False, default=str))
+        else:
+            typer.echo(str(missing), err=self._form is not Format.TREE)
+
+
+def _plain(missing: WhyNot) -> dict[str, Any]:
+    return dataclasses.asdict(missing)

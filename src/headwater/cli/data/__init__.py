@@ -1,0 +1,1 @@
+"""From options on the command line to programs, rows and databases."""

@@ -1,0 +1,233 @@
+"""A database fed from files: the inputs as one transaction, then the changes in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import typer
+
+from headwater.cli.data.bounds import guard_of
+from headwater.cli.data.options import Feed
+from headwater.cli.data.source import Data, load_program, parse_given, read_files, require_given
+from headwater.cli.screen.display import shown
+from headwater.cli.screen.progress import ProgressLine
+from headwater.cli.screen.report import INTERRUPTED, counted, show, show_error
+from headwater.core.errors import HeadwaterError, ProgramError
+from headwater.database import Changes, Database
+from headwater.engine.codes.moments import typed_moment
+from headwater.engine.guard import Guard
+from headwater.files.feed import is_cleared, net
+from headwater.files.rows import BadRow, FileRows
+from headwater.program.model import Relation
+from headwater.program.time.program_clock import clock_type
+from headwater.provenance.functions.node_budget import NODES
+
+_SHOWN_BAD = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """One transaction of changes that was applied: what it was, in a line, and what followed."""
+
+    title: str
+    changes: Changes
+
+
+class Session:
+    """What `run`, `why` and the questions about what would be have in common."""
+
+    def __init__(
+        self,
+        file: str,
+        inputs: list[str] | None,
+        changes: list[str] | None,
+        optional: list[str] | None,
+        queries: list[str] | None,
+        *,
+        header: bool,
+        strict: bool,
+        guard: Guard,
+        quiet: bool,
+        progress: ProgressLine,
+        nodes: int = NODES,
+        until: str | None = None,
+    ) -> None:
+        progress.step(f"compiling {file}")
+        self.program = load_program(file, queries or ())
+        clock = clock_type(self.program.checked)
+        self._until = None if until is None else (until, typed_moment(until, clock))  # told before anything is read
+        self._quiet = quiet
+        self._progress = progress
+        if not quiet:
+            show(self.program.warnings)
+        sources = parse_given(self.program, "--input", inputs or ())
+        feeds = parse_given(self.program, "--changes", changes or ())
+        require_given(self.program, [*sources, *feeds], optional)
+        self.database = Database(self.program, guard=guard, nodes=nodes)
+        self.data = read_files(self.program, sources, feeds, header=header, progress=progress)
+        self._tell(self.data)
+        if strict and self.data.bad:
+            raise typer.Exit(_report_bad(self.data.bad, strict=True))
+
+    def _tell(self, data: Data) -> None:
+        for note in data.notes:
+            self.note(note)
+        for rows in (*data.inputs, *data.changes):
+            if not rows.size and not rows.bad:
+                self.note(f"{rows.file}: no rows")
+
+    def note(self, text: str) -> None:
+        if not self._quiet:
+            typer.echo(f"note: {text}", err=True)
+
+    def load(self) -> Changes:
+        """Apply the inputs."""
+        rows: dict[str, Any] = {}
+        for one in self.data.inputs:
+            given = one.taken(np.arange(one.size))
+            rows[one.relation] = _joined(rows[one.relation], given) if one.relation in rows else given
+        self._progress.step(f"deriving from {counted(sum(one.size for one in self.data.inputs), 'row')}")
+        try:
+            return self.database.apply(insert=rows, cancelled=self._rounds("deriving"))
+        except ProgramError as error:
+            show_error(error)
+            for one in self.data.inputs:
+                self._tell_types(one)
+            raise typer.Exit(1) from None
+
+    def _tell_types(self, rows: FileRows) -> None:
+        relation = self.program.checked.relation(rows.relation)
+        if not relation.declared and rows.size:
+            columns = zip(relation.visible, rows.types, strict=True)
+            listed = ", ".join(f"{column.name}: {kind.value if kind else 'string'}" for column, kind in columns)
+            typer.echo(
+                f"note: {rows.file} was read as ({listed}); if that is wrong, declare `relation {rows.relation}(...)`",
+                err=True,
+            )
+
+    def feed(self, batch: int | None) -> Iterator[Transaction]:
+        """Apply the changes, file by file, and give what followed."""
+        for rows in self.data.changes:
+            size = batch or max(rows.size, 1)
+            for first in range(0, rows.size, size):
+                last = min(first + size, rows.size)
+                title = _title(rows, first, last)
+                self._progress.step(f"applying {title}")
+                yield Transaction(title, self._apply(rows.slice(first, last)))
+
+    def advance(self) -> Iterator[Transaction]:
+        """Move the clock to the moment that was asked for, if any was, so that what has ended by then expires."""
+        if self._until is not None:
+            text, moment = self._until
+            self._progress.step(f"advancing to {text}")
+            yield Transaction(f"until {text}", self.database.advance(moment))
+
+    def _apply(self, rows: FileRows) -> Changes:
+        assert rows.inserts is not None, "a change file says which way each row goes"
+        relation = self.program.checked.relation(rows.relation)
+        found = net(
+            rows.tuples(), rows.inserts.tolist(), relation.key, counted=bool(relation.hidden), time=relation.time
+        )
+        deletes = rows.taken(found.deletes)
+        if found.cleared and relation.key is not None:
+            deletes = _joined(deletes, _with_key(self.database, relation, found.cleared))
+        return self.database.apply(
+            insert={rows.relation: rows.taken(found.inserts)},
+            delete={rows.relation: deletes},
+            cancelled=self._rounds("maintaining"),
+        )
+
+    def _rounds(self, word: str) -> Callable[[], bool]:
+        count = 0
+
+        def cancelled() -> bool:
+            nonlocal count
+            count += 1
+            if count % 10 == 0:
+                self._progress.step(f"{word}, round {count:,}")
+            return False
+
+        return cancelled
+
+    def report_bad(self) -> None:
+        if self.data.bad:
+            _report_bad(self.data.bad, strict=False)
+
+
+def fed_database(file: str, feed: Feed, nodes: int = NODES) -> Database:
+    """A program's database once it has all its rows; ends the command where it cannot have them."""
+    with ProgressLine(quiet=feed.quiet) as progress:
+        try:
+            session = Session(
+                file,
+                feed.inputs,
+                feed.changes,
+                feed.optional,
+                feed.queries,
+                header=feed.header,
+                strict=feed.strict,
+                guard=guard_of(feed.guard, feed.memory),
+                quiet=feed.quiet,
+                progress=progress,
+                nodes=nodes,
+            )
+            session.load()
+            for _ in session.feed(feed.batch):
+                pass
+        except HeadwaterError as error:
+            raise typer.Exit(show_error(error)) from None
+        except KeyboardInterrupt:
+            typer.echo("interrupted", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+    session.report_bad()
+    return session.database
+
+
+def _title(rows: FileRows, first: int, last: int) -> str:
+    if last - first == 1 and rows.inserts is not None:
+        (row,) = rows.slice(first, last).tuples()
+        word = "insert" if rows.inserts[first] else "delete"
+        return f"{rows.file}:{rows.lines[first]}: {word} {rows.relation}({', '.join(map(shown, row))})"
+    part = "" if last - first == rows.size else f" ({first + 1:,} to {last:,} of {rows.size:,})"
+    return f"{rows.file}: {counted(last - first, 'change')}{part}"
+
+
+def _joined(left: Any, right: Any) -> Any:
+    if isinstance(left, pa.Table) and isinstance(right, pa.Table):
+        return pa.concat_tables([left, right])
+    return _tuples(left) + _tuples(right)
+
+
+def _tuples(rows: Any) -> list[tuple[Any, ...]]:
+    if isinstance(rows, pa.Table):
+        return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+    return list(rows)
+
+
+def _with_key(db: Database, relation: Relation, keys: Mapping[tuple[Any, ...], Any]) -> list[tuple[Any, ...]]:
+    assert relation.key is not None
+    found = []
+    for row in db.rows(relation.name):
+        key = tuple(row[place] for place in relation.key)
+        if key in keys and is_cleared(keys[key], None if relation.time is None else row[relation.time]):
+            found.append(row)
+    return found
+
+
+def _report_bad(bad: tuple[BadRow, ...], *, strict: bool) -> int:
+    head = "error[HW801]" if strict else "warning[HW801]"
+    what = "do not fit; nothing was applied" if strict else "set aside"
+    if strict and len(bad) == 1:
+        what = "does not fit; nothing was applied"
+    typer.echo(f"{head}: {counted(len(bad), 'row')} {what}", err=True)
+    for one in bad[:_SHOWN_BAD]:
+        typer.echo(f"  {one}", err=True)
+    if len(bad) > _SHOWN_BAD:
+        typer.echo(f"  ... and {len(bad) - _SHOWN_BAD:,} more", err=True)
+    other = "leave out --strict to set them aside" if strict else "declare the types if others are meant"
+    typer.echo(f"  hint: mend the rows, or {other}", err=True)
+    return 1

@@ -1,0 +1,124 @@
+"""A row that a user asks about, `reachable(a, c)`: values, and variables that stand for any."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from headwater.cli.data.source import parse_query
+from headwater.core.errors import DataError
+from headwater.database import Database
+from headwater.language.syntax import Constant, Duration, ListTerm, Term, Variable, Wildcard
+from headwater.program.nearest import nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Any value; the same one wherever the name is the same."""
+
+    name: str | None
+
+
+Argument: TypeAlias = Anything | Any  # a plain Python value, else
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    relation: str
+    arguments: tuple[Argument, ...]
+
+    @property
+    def is_exact(self) -> bool:
+        return not any(isinstance(argument, Anything) for argument in self.arguments)
+
+
+def parse_question(text: str, db: Database) -> Question:
+    """The question that a text asks of this database; DataError or SyntaxProblem if it makes no sense there."""
+    (query,) = parse_query(text, "<question>")
+    name, terms = query.atom.relation, query.atom.args
+    known = {one.name: one for one in db.program.checked.relations}
+    if name not in known:
+        close = nearest(name, known)
+        meant = f"did you mean `{close}`?" if close else f"there are {', '.join(known)}"
+        raise DataError(f"there is no relation `{name}`; {meant}")
+    columns = known[name].columns
+    if len(terms) != len(columns):
+        listed = ", ".join(column.name for column in columns)
+        raise DataError(f"`{name}` has {len(columns)} columns ({listed}), not {len(terms)}")
+    # A transaction of nothing tells the types that the data has shown.
+    schema = db.apply()[name].inserted.schema
+    found = tuple(_argument(term, field.type) for term, field in zip(terms, schema, strict=True))
+    return Question(name, found)
+
+
+def _argument(term: Term, kind: pa.DataType) -> Argument:
+    match term:
+        case Variable(name):
+            return Anything(name)
+        case Wildcard():
+            return Anything(None)
+    value = _value(term)
+    if value is None:
+        return None
+    if pa.types.is_string(kind) and not isinstance(value, str):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    if pa.types.is_timestamp(kind) and isinstance(value, str):
+        return _moment(value)
+    return value
+
+
+def _value(term: Term) -> Any:
+    match term:
+        case Constant(Duration(microseconds)):
+            return dt.timedelta(microseconds=microseconds)
+        case Constant(value):
+            return value
+        case ListTerm(items, None):
+            return tuple(_value(item) for item in items)
+        case Variable(name):
+            raise DataError(f'`{name}` inside a list is a variable; write "{name}" for the value')
+    raise DataError("a row holds values only: numbers, words, lists of them")
+
+
+def _moment(text: str) -> dt.datetime:
+    try:
+        moment = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise DataError(f"{text!r} is no timestamp (write 2026-01-31T12:00:00)") from None
+    return moment if moment.tzinfo is None else moment.astimezone(dt.UTC).replace(tzinfo=None)
+
+
+def matching(question: Question, db: Database) -> list[tuple[Any, ...]]:
+    """The rows that a question with variables means, in order."""
+    rows = db.rows(question.relation)
+    _refuse_values_as_variables(question, rows)
+    return sorted((row for row in rows if _fits(question.arguments, row)), key=_order)
+
+
+def _fits(arguments: tuple[Argument, ...], row: tuple[Any, ...]) -> bool:
+    seen: dict[str, Any] = {}
+    for argument, value in zip(arguments, row, strict=True):
+        if not isinstance(argument, Anything):
+            if argument != value:
+                return False
+        elif argument.name is not None and seen.setdefault(argument.name, value) != value:
+            return False
+    return True
+
+
+def _refuse_values_as_variables(question: Question, rows: set[tuple[Any, ...]]) -> None:
+    """`reachable(Oslo, Y)` about a data with an "Oslo" in it hardly means a variable."""
+    for place, argument in enumerate(question.arguments):
+        if isinstance(argument, Anything) and argument.name and any(row[place] == argument.name for row in rows):
+            raise DataError(
+                f'`{argument.name}` is a variable here, and also a value of the data; write "{argument.name}" for the '
+                "value, or choose another name for the variable"
+            )
+
+
+def _order(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Nulls first."""
+    return tuple((value is not None, str(value) if isinstance(value, tuple) else value) for value in row)

@@ -1,0 +1,133 @@
+"""From options to data: the program, the files that are given for its relations, and what they hold.
+
+All files are read before anything is applied, so that a file that cannot be read changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import typer
+
+from headwater.cli.screen.progress import ProgressLine
+from headwater.core.errors import DataError
+from headwater.core.source import Source
+from headwater.files.read import read
+from headwater.files.rows import BadRow, Expected, FileRows, settled
+from headwater.language.datalog.parse import parse
+from headwater.language.reading import read_program
+from headwater.language.syntax import Query
+from headwater.pipeline import CompiledProgram, compile_tree
+from headwater.program.inputs import require_inputs
+from headwater.program.model import Relation
+from headwater.program.nearest import nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A file for a relation, as an option names it."""
+
+    relation: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    inputs: tuple[FileRows, ...]
+    changes: tuple[FileRows, ...]
+
+    @property
+    def bad(self) -> tuple[BadRow, ...]:
+        return tuple(one for rows in (*self.inputs, *self.changes) for one in rows.bad)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(note for rows in (*self.inputs, *self.changes) for note in rows.notes)
+
+
+def load_program(file: str, queries: Sequence[str]) -> CompiledProgram:
+    """The program of a file, asked these queries in place of its own if there are any."""
+    tree = read_program(file)
+    if queries:
+        asked = [one for text in queries for one in parse_query(text, "--query")]
+        kept = [statement for statement in tree.statements if not isinstance(statement, Query)]
+        tree = replace(tree, statements=(*kept, *asked))
+    return compile_tree(tree)
+
+
+def parse_query(text: str, name: str) -> tuple[Query, ...]:
+    """The query that an atom on the command line stands for; raises SyntaxProblem."""
+    found = parse(Source(name, f"query {text.strip().removesuffix('.')}."))
+    queries = tuple(statement for statement in found.statements if isinstance(statement, Query))
+    if len(queries) != 1 or len(found.statements) != 1:
+        raise typer.BadParameter(f"{text!r} is not one atom, such as 'reachable(a, Y)'")
+    return queries
+
+
+def require_given(program: CompiledProgram, given: Sequence[Given], optional: Sequence[str] | None) -> None:
+    """End the command if a relation that the program reads is given no file and is not optional."""
+    way = "give a file by --input {name}=FILE, which may hold no rows, or add --optional {name}"
+    try:
+        require_inputs(program.checked, (one.relation for one in given), optional or (), way=way)
+    except DataError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+
+
+def parse_given(program: CompiledProgram, option: str, texts: Sequence[str]) -> list[Given]:
+    given = []
+    bases = {one.name: one for one in program.checked.relations if not one.derived}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or not name or not path:
+            example = next(iter(bases), "link")
+            raise typer.BadParameter(f"{text!r} names no relation; write {option} {example}=FILE")
+        if name not in bases:
+            raise typer.BadParameter(_unknown(name, program, list(bases)))
+        given.append(Given(name, Path(path)))
+    return given
+
+
+def _unknown(name: str, program: CompiledProgram, bases: list[str]) -> str:
+    if any(one.name == name for one in program.checked.relations):
+        return f"`{name}` is derived by rules; give rows for {_listed(bases)}"
+    close = nearest(name, bases)
+    meant = f"did you mean `{close}`?" if close else f"it reads {_listed(bases)}"
+    return f"the program has no base relation `{name}`; {meant}"
+
+
+def _listed(bases: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in bases) or "no base relation at all"
+
+
+def read_files(
+    program: CompiledProgram, inputs: list[Given], changes: list[Given], *, header: bool, progress: ProgressLine
+) -> Data:
+    """What the files hold. The first file that shows a column's type settles it for the others."""
+    expected = {one.name: expected_of(one) for one in program.checked.relations}
+
+    def one_file(given: Given, feed: bool) -> FileRows:
+        progress.step(f"reading {given.path}")
+        rows = read(given.path, expected[given.relation], feed=feed, header=header)
+        if rows.size:
+            expected[given.relation] = settled(expected[given.relation], rows.types)
+        return rows
+
+    return Data(
+        tuple(one_file(given, feed=False) for given in inputs),
+        tuple(one_file(given, feed=True) for given in changes),
+    )
+
+
+def expected_of(relation: Relation) -> Expected:
+    """What a file for a relation should hold."""
+    return Expected(
+        relation.name,
+        tuple(column.name for column in relation.visible),
+        tuple(column.type for column in relation.visible),
+        relation.named,
+        frozenset(at for at, column in enumerate(relation.visible) if column.nullable),
+        relation.ordered,
+    )

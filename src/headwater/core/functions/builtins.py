@@ -1,0 +1,341 @@
+"""The built-in functions: paths, lists, numbers, strings.
+
+Each works on Python values (a list is a tuple) and returns None where it has no value. Paths follow
+002 and 003: `concatPath` joins a link and a path, in either order, at the node they share.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from headwater.core.functions.casts import CASTS
+from headwater.core.functions.logic import LOGIC, alike
+from headwater.core.functions.registry import Function
+from headwater.core.functions.sizes import check_text
+from headwater.core.functions.sql_functions import SQL_FUNCTIONS
+from headwater.core.functions.time_functions import TIME_FUNCTIONS
+from headwater.core.types import Type, list_of, list_with
+from headwater.core.widening import item_of, widest
+
+_INT, _FLOAT, _STRING, _BOOL, _LIST = Type.INT, Type.FLOAT, Type.STRING, Type.BOOL, Type.LIST
+_LIST_OF_ANY = list_of(Type.ANY)
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def concat_path(left: Any, right: Any) -> tuple[Any, ...] | None:
+    """Two paths (a link is a path of two nodes) joined at the node they share.
+
+    A link may be given in either direction, because links are bidirectional (002, section 2.1); a single
+    node is simply put in front or behind. Paths that do not meet have no concatenation.
+    """
+    if not isinstance(left, tuple) or not isinstance(right, tuple):
+        return _tuple(left) + _tuple(right)
+    if not left or not right:
+        return left or right
+    if same_item(left[-1], right[0]):
+        return left + right[1:]
+    if len(left) == 2 and same_item(left[0], right[0]):
+        return (left[1], *right)
+    if len(right) == 2 and same_item(left[-1], right[1]):
+        return (*left, right[0])
+    return None
+
+
+def _concat(*parts: Any) -> Any:
+    if all(isinstance(part, tuple) for part in parts):
+        return tuple(item for part in parts for item in part)
+    if any(isinstance(part, tuple) for part in parts):
+        return None
+    return "".join(_to_string(part) for part in parts)
+
+
+def _distance(*values: Any) -> float | None:
+    """Euclidean: between two lists of coordinates, or between (x1, y1) and (x2, y2)."""
+    first, second = values if len(values) == 2 else (values[:2], values[2:])
+    first, second = _tuple(first), _tuple(second)
+    if len(first) != len(second) or not all(isinstance(value, int | float) for value in first + second):
+        return None
+    return math.dist(first, second)
+
+
+def _nth(items: tuple[Any, ...], index: int) -> Any:
+    return items[index] if 0 <= index < len(items) else None
+
+
+def _drop(items: tuple[Any, ...], count: int) -> tuple[Any, ...] | None:
+    return items[count:] if 0 <= count <= len(items) else None
+
+
+def _to_int(value: Any) -> int | None:
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _to_float(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _to_string(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_to_string(item) for item in value) + "]"
+    return str(value)
+
+
+def _real(compute: Callable[..., float]) -> Callable[..., float | None]:
+    """A real function that has no value where it is undefined or too large."""
+
+    def partial(*values: float) -> float | None:
+        try:
+            result = compute(*values)
+        except (ValueError, OverflowError, ZeroDivisionError):
+            return None
+        return result if isinstance(result, float) and math.isfinite(result) else None
+
+    return partial
+
+
+def _whole(compute: Callable[[float], int]) -> Callable[[float], int | None]:
+    def partial(value: float) -> int | None:
+        return compute(value) if math.isfinite(value) else None
+
+    return partial
+
+
+def _round(value: float, digits: int | None = None) -> float | None:
+    if not math.isfinite(value):
+        return None
+    return round(value) if digits is None else round(float(value), digits)  # an int would be rounded by 10^digits
+
+
+def _mod(left: float, right: float) -> float | None:
+    return left % right if right else None
+
+
+def _substr(text: str, start: int, count: int | None = None) -> str | None:
+    if start < 0 or (count is not None and count < 0):
+        return None
+    return text[start:] if count is None else text[start : start + count]
+
+
+def _split(text: str, separator: str) -> tuple[str, ...]:
+    return tuple(text.split(separator)) if separator else tuple(text)
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    check_text("replace", len(text) + text.count(old) * (len(new) - len(old)))
+    return text.replace(old, new)
+
+
+def _wider(types: tuple[Type | None, ...]) -> Type | None:
+    """The type that holds every argument: float beside int, address beside string."""
+    if None in types and Type.FLOAT not in types:
+        return None
+    return alike(types)
+
+
+def _item_type(types: tuple[Type | None, ...]) -> Type | None:
+    return item_of(types[0])
+
+
+def _at_end(place: int) -> Callable[[tuple[Type | None, ...]], Type | None]:
+    """The type of the first (0) or the last item (-1)."""
+
+    def typing(types: tuple[Type | None, ...]) -> Type | None:
+        whole = types[0]
+        return whole.part(place) if whole is not None and whole.is_list else whole
+
+    return typing
+
+
+def _rest_type(types: tuple[Type | None, ...]) -> Type | None:
+    whole = types[0]
+    if whole is None or whole is Type.ANY:
+        return whole and _LIST_OF_ANY
+    return list_with(whole.parts[1:]) if whole.parts else whole
+
+
+def _same_items(types: tuple[Type | None, ...]) -> Type | None:
+    """A list that may have lost some of its items, or have them in another order; a string stays one."""
+    whole = types[0]
+    return list_of(item_of(whole)) if whole is not None and whole.is_list else whole
+
+
+def _listed(types: tuple[Type | None, ...]) -> Type:
+    return list_with(types)
+
+
+def _path_type(types: tuple[Type | None, ...]) -> Type:
+    """Of nodes and paths, one after the other."""
+    return list_of(widest(item_of(each) if each is not None and each.is_list else each for each in types))
+
+
+def _append_type(types: tuple[Type | None, ...]) -> Type:
+    return list_of(widest((item_of(types[0]), types[1])))
+
+
+def _concat_type(types: tuple[Type | None, ...]) -> Type | None:
+    if any(each is not None and each.is_list for each in types):
+        return list_of(widest(item_of(each) for each in types if each is None or each.is_list or each is Type.ANY))
+    if Type.ANY in types:
+        return Type.ANY
+    return None if None in types else Type.STRING
+
+
+def same_item(left: Any, right: Any) -> bool:
+    """Whether two items are equal: numbers are by their value, and a bool is no number."""
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return len(left) == len(right) and all(map(same_item, left, right))
+    return isinstance(left, bool) is isinstance(right, bool) and bool(left == right)
+
+
+def _holds(whole: Any, part: Any) -> bool:
+    """Whether a list holds an item, or a text a part."""
+    if isinstance(whole, str):
+        return part in whole
+    return any(same_item(item, part) for item in whole) if part in whole else False
+
+
+def _round_type(types: tuple[Type | None, ...]) -> Type | None:
+    return Type.FLOAT if len(types) == 2 else Type.INT
+
+
+def _best(name: str, choose: Callable[..., Any], doc: str) -> Function:
+    params: tuple[Type | None, ...] = (None, None) if name in ("larger", "smaller") else (None,)
+    return Function(
+        name,
+        params,
+        None,
+        lambda *values: choose(values),
+        variadic=len(params) == 1,
+        doc=doc,
+        typing=_wider,
+        output_first=True,
+        grows=False,
+        alike=0,
+    )
+
+
+def _still(
+    name: str, params: tuple[Type | None, ...], result: Type | None, scalar: Callable[..., Any], doc: str, **more: Any
+) -> Function:
+    """A function that cannot make ever new values from its own results."""
+    return Function(name, params, result, scalar, doc=doc, grows=False, **more)
+
+
+def _coalesce(*values: Any) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def _never(_: tuple[bool, ...]) -> bool:
+    return False
+
+
+_ALL = (
+    _still("is_null", (None,), _BOOL, lambda value: value is None, "it is null", sees_nulls=True, nullable=_never),
+    _still(
+        "is_not_null",
+        (None,),
+        _BOOL,
+        lambda value: value is not None,
+        "it is not null",
+        sees_nulls=True,
+        nullable=_never,
+    ),
+    _still(
+        "coalesce",
+        (None,),
+        None,
+        _coalesce,
+        "the first that is not null",
+        variadic=True,
+        typing=alike,
+        sees_nulls=True,
+        nullable=all,
+        alike=0,
+    ),
+    Function(
+        "concatPath", (None, None), _LIST, concat_path, doc="join a link and a path, in either order", typing=_path_type
+    ),
+    _still("inPath", (_LIST, None), _BOOL, _holds, "the path passes the node"),
+    Function("concat", (None,), None, _concat, variadic=True, doc="lists or strings, end to end", typing=_concat_type),
+    Function(
+        "append",
+        (_LIST, None),
+        _LIST,
+        lambda items, item: (*items, item),
+        doc="the list with one more item",
+        typing=_append_type,
+    ),
+    Function(
+        "encd",
+        (None, None),
+        _LIST,
+        lambda first, second: (first, second),
+        doc="a pair that orders by its first",
+        typing=_listed,
+    ),
+    _still("member", (None, _LIST), _BOOL, lambda item, items: _holds(items, item), "the item is in the list"),
+    _still("length", (None,), _INT, len, "items of a list, characters of a string"),
+    _still("size", (None,), _INT, len, "the same as length"),
+    _still("first", (_LIST,), None, lambda items: _nth(items, 0), "first item", typing=_at_end(0)),
+    _still("last", (_LIST,), None, lambda items: items[-1] if items else None, "last item", typing=_at_end(-1)),
+    _still(
+        "rest",
+        (_LIST,),
+        _LIST,
+        lambda items: items[1:] if items else None,
+        "all items but the first",
+        typing=_rest_type,
+    ),
+    _still("drop", (_LIST, _INT), _LIST, _drop, "all items but so many at the front", typing=_same_items),
+    _still("nth", (_LIST, _INT), None, _nth, "item at a position, counted from 0", typing=_item_type),
+    _still("reverse", (None,), None, lambda value: value[::-1], "a list or string from its end", typing=_same_items),
+    _best("larger", max, "the larger of two"),
+    _best("largest", max, "the largest of all"),
+    _best("smaller", min, "the smaller of two"),
+    _best("smallest", min, "the smallest of all"),
+    Function("distance", (None, None), _FLOAT, _distance, also=(4,), doc="Euclidean, of two lists or four numbers"),
+    _still("abs", (_FLOAT,), None, abs, "without its sign"),
+    _still("floor", (_FLOAT,), _INT, _whole(math.floor), "the next integer below"),
+    _still("ceil", (_FLOAT,), _INT, _whole(math.ceil), "the next integer above"),
+    _still("round", (_FLOAT, _INT), None, _round, "to an integer, or to digits", also=(1,), typing=_round_type),
+    Function("sqrt", (_FLOAT,), _FLOAT, _real(math.sqrt), doc="square root"),
+    Function("pow", (_FLOAT, _FLOAT), _FLOAT, _real(math.pow), doc="the first to the power of the second"),
+    Function("exp", (_FLOAT,), _FLOAT, _real(math.exp), doc="e to the power"),
+    Function("log", (_FLOAT,), _FLOAT, _real(math.log), doc="natural logarithm"),
+    _still("mod", (_FLOAT, _FLOAT), None, _mod, "remainder, with the sign of the divisor", typing=_wider),
+    _still("to_int", (None,), _INT, _to_int, "an integer, towards zero"),
+    _still("to_float", (None,), _FLOAT, _to_float, "a float"),
+    Function("to_string", (None,), _STRING, _to_string, doc="as text"),
+    _still("upper", (_STRING,), _STRING, str.upper, "in capitals"),
+    _still("lower", (_STRING,), _STRING, str.lower, "in small letters"),
+    _still("trim", (_STRING,), _STRING, lambda text: text.strip(" "), "without spaces at either end"),
+    _still(
+        "substr", (_STRING, _INT, _INT), _STRING, _substr, "from a position (from 0), so many characters", also=(2,)
+    ),
+    _still("starts_with", (_STRING, _STRING), _BOOL, str.startswith, "begins so"),
+    _still("ends_with", (_STRING, _STRING), _BOOL, str.endswith, "ends so"),
+    _still("contains", (None, None), _BOOL, _holds, "a string or list holds it"),
+    Function("replace", (_STRING, _STRING, _STRING), _STRING, _replaced, doc="every occurrence replaced"),
+    _still("split", (_STRING, _STRING), list_of(_STRING), _split, "the parts between separators"),
+)
+
+BUILTINS: Mapping[str, Function] = MappingProxyType(
+    {function.name: function for function in (*_ALL, *LOGIC, *SQL_FUNCTIONS, *TIME_FUNCTIONS, *CASTS)}
+)
+
+GOAL_NAMES = frozenset({"encd", "decd"})
+"""Goals that pair two values and take a pair apart: `encd(A, B, Pair)`, `decd(Pair, A, B)`."""

@@ -1,0 +1,311 @@
+"""Functions with SQL's conventions: positions count from 1, patterns match as LIKE does, what has no value is null."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+from headwater.core.functions import regex
+from headwater.core.functions.logic import alike
+from headwater.core.functions.registry import Function
+from headwater.core.functions.sizes import check_text
+from headwater.core.types import Type, list_of
+from headwater.core.widening import item_of
+
+_INT, _FLOAT, _STRING, _BOOL, _LIST = Type.INT, Type.FLOAT, Type.STRING, Type.BOOL, Type.LIST
+_MOST_DIGITS = 400  # more than any float has, before or behind the point
+_EXACT = Context(prec=2 * _MOST_DIGITS + 50)
+
+
+def or_null(body: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with null where an argument is null or there is no value."""
+
+    def total(*values: Any) -> Any:
+        if None in values:
+            return None
+        try:
+            found = body(*values)
+        except (ValueError, ZeroDivisionError, OverflowError, TypeError):
+            return None
+        return None if isinstance(found, float) and not math.isfinite(found) else found
+
+    return total
+
+
+def partial(
+    name: str, params: tuple[Type | None, ...], result: Type | None, body: Callable[..., Any], doc: str, **more: Any
+) -> Function:
+    more.setdefault("grows", False)
+    return Function(name, params, result, or_null(body), doc=doc, sees_nulls=True, nullable=lambda _: True, **more)
+
+
+def plain(
+    name: str, params: tuple[Type | None, ...], result: Type | None, body: Callable[..., Any], doc: str, **more: Any
+) -> Function:
+    more.setdefault("grows", False)
+    return Function(name, params, result, body, doc=doc, **more)
+
+
+def _item_type(types: tuple[Type | None, ...]) -> Type | None:
+    return item_of(types[0])
+
+
+def _some(choose: Callable[[list[Any]], Any]) -> Callable[..., Any]:
+    def of_those_there(*values: Any) -> Any:
+        there = [value for value in values if value is not None]
+        return choose(there) if there else None
+
+    return of_those_there
+
+
+# Numbers
+
+
+def _quotient(left: float, right: float) -> int:
+    if isinstance(left, int) and isinstance(right, int):
+        found = abs(left) // abs(right)
+        return found if (left < 0) == (right < 0) else -found
+    return math.trunc(left / right)
+
+
+def _remainder(left: float, right: float) -> float:
+    if isinstance(left, int) and isinstance(right, int):
+        found = abs(left) % abs(right)
+        return -found if left < 0 else found
+    return math.fmod(left, right)
+
+
+def _round_half_up(value: float, digits: int = 0) -> float:
+    """Of the number as it is written, as Spark does it: 2.675 is a half, though its double lies below."""
+    if digits > _MOST_DIGITS or (isinstance(value, int) and digits >= 0) or not math.isfinite(value):
+        return value
+    if digits < -_MOST_DIGITS:
+        return type(value)(0)
+    found = Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _EXACT)
+    return type(value)(found)
+
+
+def _positive_remainder(left: float, right: float) -> float:
+    found = _remainder(left, right)
+    return _remainder(found + right, right) if found < 0 else found
+
+
+def _log(base: float, value: float) -> float:
+    if base == 10:
+        return math.log10(value)
+    return math.log2(value) if base == 2 else math.log(value) / math.log(base)
+
+
+def _sign(value: float) -> float:
+    return float((value > 0) - (value < 0))
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, str):
+        text = value.strip()
+        return int(text) if re.fullmatch(r"[+-]?[0-9]+", text) else math.trunc(float(text))
+    return math.trunc(value)
+
+
+def _number(value: Any) -> float:
+    return float(value.strip() if isinstance(value, str) else value)
+
+
+# Texts
+
+
+def _ilike(text: str, pattern: str, escape: str = "\\") -> bool:
+    """As Spark has it: like, of both in small letters."""
+    return regex.is_like(text.lower(), pattern.lower(), escape.lower())
+
+
+def _substring(text: str, start: int, count: int | None = None) -> str:
+    """Positions from 1, negative ones from the end; 0 is the same as 1."""
+    first = start - 1 if start > 0 else len(text) + start if start < 0 else 0
+    last = len(text) if count is None else first + max(0, count)
+    return text[max(0, first) : max(0, last)]
+
+
+def _padded(text: str, size: int, fill: str, *, left: bool) -> str:
+    missing = size - len(text)
+    if missing <= 0 or not fill:
+        return text[: max(0, size)]
+    check_text("lpad" if left else "rpad", size)
+    padding = (fill * (missing // len(fill) + 1))[:missing]
+    return padding + text if left else text + padding
+
+
+def _joined(separator: str, *parts: Any) -> str:
+    return separator.join(str(part) for part in parts)
+
+
+def _ws(separator: str | None, *parts: Any) -> str | None:
+    """The items of a list are parts like others, as in Spark."""
+    items = (item for part in parts for item in (part if isinstance(part, tuple) else (part,)))
+    return None if separator is None else _joined(separator, *(item for item in items if item is not None))
+
+
+def _capitals(text: str) -> str:
+    return " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
+
+
+def _repeated(text: str, count: int) -> str:
+    check_text("repeat", len(text) * count)
+    return text * max(0, count)
+
+
+def _translated(text: str, old: str, new: str) -> str:
+    pairs: dict[int, str | None] = {}
+    for at, letter in enumerate(old):
+        pairs.setdefault(ord(letter), new[at] if at < len(new) else None)
+    return text.translate(pairs)
+
+
+def _item_from_0(items: tuple[Any, ...], place: int) -> Any:
+    return items[place] if 0 <= place < len(items) else None
+
+
+def _item(items: tuple[Any, ...], place: int) -> Any:
+    if place == 0 or abs(place) > len(items):
+        return None
+    return items[place - 1] if place > 0 else items[place]
+
+
+_SINGLE, _PAIR = (_STRING,), (_STRING, _STRING)
+
+SQL_FUNCTIONS = (
+    partial(
+        "divide", (_FLOAT, _FLOAT), _FLOAT, lambda left, right: left / right, "a quotient; null by zero", grows=True
+    ),
+    partial("quotient", (None, None), _INT, _quotient, "a quotient without its fraction; null by zero"),
+    partial(
+        "remainder", (None, None), None, _remainder, "what a division leaves, with the sign of the first", typing=alike
+    ),
+    partial("round_half_up", (None, _INT), None, _round_half_up, "to digits, halves away from zero", also=(1,)),
+    plain("sign", (_FLOAT,), _FLOAT, _sign, "-1.0, 0.0 or 1.0"),
+    partial("try_to_int", (None,), _INT, _whole, "an integer, towards zero; null if it is none"),
+    partial("try_to_float", (None,), _FLOAT, _number, "a float; null if it is none"),
+    partial("try_sqrt", (_FLOAT,), _FLOAT, math.sqrt, "square root; null of a negative number", grows=True),
+    partial("try_log", (_FLOAT,), _FLOAT, math.log, "natural logarithm; null if there is none", grows=True),
+    partial("try_exp", (_FLOAT,), _FLOAT, math.exp, "e to the power; null if it is too large", grows=True),
+    partial("try_pow", (_FLOAT, _FLOAT), _FLOAT, math.pow, "a power; null if there is none", grows=True),
+    Function(
+        "greatest",
+        (None,),
+        None,
+        _some(max),
+        variadic=True,
+        doc="the largest that is not null",
+        typing=alike,
+        grows=False,
+        sees_nulls=True,
+        nullable=all,
+        alike=0,
+    ),
+    Function(
+        "least",
+        (None,),
+        None,
+        _some(min),
+        variadic=True,
+        doc="the smallest that is not null",
+        typing=alike,
+        grows=False,
+        sees_nulls=True,
+        nullable=all,
+        alike=0,
+    ),
+    partial("like", (_STRING, _STRING, _STRING), _BOOL, regex.is_like, "matches a pattern with % and _", also=(2,)),
+    partial("ilike", (_STRING, _STRING, _STRING), _BOOL, _ilike, "like, in capitals or not", also=(2,)),
+    partial("rlike", _PAIR, _BOOL, regex.matches, "a regular expression is found in it", pattern=1),
+    plain(
+        "substring",
+        (_STRING, _INT, _INT),
+        _STRING,
+        _substring,
+        "from a position (from 1), so many characters",
+        also=(2,),
+    ),
+    plain(
+        "left", (_STRING, _INT), _STRING, lambda text, count: text[: max(0, count)], "so many characters at its start"
+    ),
+    plain(
+        "right",
+        (_STRING, _INT),
+        _STRING,
+        lambda text, count: text[len(text) - count :] if 0 < count <= len(text) else text if count > 0 else "",
+        "so many characters at its end",
+    ),
+    plain(
+        "lpad",
+        (_STRING, _INT, _STRING),
+        _STRING,
+        lambda text, size, fill=" ": _padded(text, size, fill, left=True),
+        "filled up on the left to a length",
+        also=(2,),
+        grows=True,
+    ),
+    plain(
+        "rpad",
+        (_STRING, _INT, _STRING),
+        _STRING,
+        lambda text, size, fill=" ": _padded(text, size, fill, left=False),
+        "filled up on the right to a length",
+        also=(2,),
+        grows=True,
+    ),
+    plain("ltrim", _SINGLE, _STRING, lambda text: text.lstrip(" "), "without spaces at its start"),
+    plain("rtrim", _SINGLE, _STRING, lambda text: text.rstrip(" "), "without spaces at its end"),
+    plain("repeat", (_STRING, _INT), _STRING, _repeated, "so many times", grows=True),
+    plain("position", _PAIR, _INT, lambda text, part: text.find(part) + 1, "where a part begins, from 1; 0: nowhere"),
+    plain("initcap", _SINGLE, _STRING, _capitals, "every word with a capital"),
+    Function(
+        "concat_ws",
+        (_STRING, None),
+        _STRING,
+        _ws,
+        variadic=True,
+        doc="parts with a text between them, nulls left out",
+        sees_nulls=True,
+        nullable=lambda nulls: nulls[0],
+    ),
+    partial("item_from_0", (_LIST, _INT), None, _item_from_0, "item of a list, from 0", typing=_item_type),
+    partial("item", (_LIST, _INT), None, _item, "item of a list (from 1; negative from its end)", typing=_item_type),
+    partial(
+        "regexp_split",
+        _PAIR,
+        list_of(_STRING),
+        regex.parts,
+        "the parts between what a regular expression matches",
+        pattern=1,
+    ),
+    partial(
+        "regexp_split_to", (_STRING, _STRING, _INT), list_of(_STRING), regex.parts, "so many parts at most", pattern=1
+    ),
+    partial(
+        "regexp_replace",
+        (_STRING, _STRING, _STRING),
+        _STRING,
+        regex.replaced,
+        "what matches, replaced",
+        grows=True,
+        pattern=1,
+    ),
+    partial(
+        "regexp_extract",
+        (_STRING, _STRING, _INT),
+        _STRING,
+        regex.extracted,
+        "a group of the first match, or nothing",
+        pattern=1,
+    ),
+    plain("translate", (_STRING, _STRING, _STRING), _STRING, _translated, "letters replaced by others, one by one"),
+    plain("trim_of", _PAIR, _STRING, lambda text, letters: text.strip(letters), "without these letters at both ends"),
+    plain("ltrim_of", _PAIR, _STRING, lambda text, letters: text.lstrip(letters), "without these at its start"),
+    plain("rtrim_of", _PAIR, _STRING, lambda text, letters: text.rstrip(letters), "without these at its end"),
+    partial("try_log_of", (_FLOAT, _FLOAT), _FLOAT, _log, "logarithm to a base; null if there is none", grows=True),
+    partial("pmod", (None, None), None, _positive_remainder, "what a division leaves, never below 0", typing=alike),
+)

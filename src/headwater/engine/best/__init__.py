@@ -1,0 +1,1 @@
+"""Tables that keep only the best rows of each group."""

@@ -1,0 +1,37 @@
+"""Base rows of one shard put into another of the same program, so that nothing that a user can see tells them apart.
+
+Rows of a relation that lives by the clock come to the new shard at the moment at which they came to the old one, or
+their leases would begin anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from headwater.engine.codes.symbols import Codes
+from headwater.engine.shard import Shard
+from headwater.engine.store.states import BASE
+
+
+def reload(before: Shard, after: Shard, rows: Mapping[str, Codes]) -> None:
+    """Put `rows`, all that users inserted, as `after` writes them and in the order of `before`, into a new shard."""
+    now = before.clock.now
+    born: dict[int, dict[str, Codes]] = {}
+    soft: set[str] = set()
+    for store in before.stores.values():
+        table = store.table
+        if now is None or table.life is None or table.life.ttl is None or table.lease is None or table.time is not None:
+            continue
+        soft.add(store.name)
+        alive = store.alive()
+        ours = store.rules[alive] == BASE
+        moments = store.data[alive, table.lease].astype(np.int64) - table.life.ttl
+        for moment in np.unique(moments).tolist():  # the program's own facts come with the first moment there is
+            born.setdefault(moment, {})[store.name] = rows[store.name][moments[ours] == moment]
+        if ours.all():
+            born.setdefault(now - table.life.ttl, {})  # if it states any, they are over
+    for moment in sorted(born):
+        after.apply(born[moment], {}, now=moment)
+    after.apply({name: codes for name, codes in rows.items() if name not in soft and codes.shape[0]}, {}, now=now)

@@ -1,0 +1,148 @@
+"""Values as integers: how a row of a user's data becomes a row of a matrix, and back.
+
+Ints, timestamps (microseconds) and durations stand for themselves; a bool is 0 or 1; a float is its bits,
+turned so that the order of the integers is the order of the floats; a string, a list or a value of type `any` is a
+symbol, a dense number handed out in order of arrival. Equal values have equal codes and, symbols apart, codes
+compare as the values do.
+
+Null has a code of its own in every type: symbol 0, -1 among the bools, and elsewhere the smallest int64, which
+orders before every other value. No other value has that code where nulls can be.
+
+A `Symbols` only grows: a number, once given, keeps its meaning for the life of the database.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.core.functions.mixed import widened
+from headwater.core.types import Type
+
+Codes = npt.NDArray[np.int64]
+
+NULL = -(2**63)
+_JUDGED = 64
+_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
+
+
+class Symbols:
+    """Strings, lists and mixed values by number; null is number 0. Lists are tuples of plain Python values."""
+
+    __slots__ = ("_numbers", "values")
+
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        self.values: list[Any] = []
+        self._numbers: dict[Any, int] = {}
+        self.number(None)
+        for value in values:
+            self.number(value)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes they take, judged by a few of them."""
+        step = len(self.values) // _JUDGED + 1
+        some = self.values[::step]
+        return len(self.values) * sum(map(_weight, some)) // len(some)
+
+    def number(self, value: Any) -> int:
+        key = value if type(value) is str else _identity(value)
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self.values)
+            self.values.append(value)
+        return found
+
+    def find(self, value: Any) -> int:
+        """The number of a value that may never have been seen (then -1)."""
+        return self._numbers.get(value if type(value) is str else _identity(value), -1)
+
+
+def _weight(value: Any) -> int:
+    """Bytes of a value, of what it is found by, and of its place."""
+    if type(value) is tuple:
+        return 320 + 150 * len(value)
+    return 170 + (len(value) if type(value) is str else 0)
+
+
+def _identity(value: Any) -> Any:
+    """A key under which `1`, `1.0` and `True` differ, also deep inside lists."""
+    if isinstance(value, tuple):
+        return tuple(_identity(item) for item in value)
+    if type(value) is str:
+        return value
+    if value != value:
+        return "float", "nan"  # one NaN, equal to itself, as in a column of floats
+    return type(value).__name__, value
+
+
+def float_codes(values: npt.NDArray[np.float64]) -> Codes:
+    """Order-preserving codes; -0.0 becomes 0.0, and there is one NaN."""
+    clean = values + 0.0
+    if np.isnan(clean).any():
+        clean = np.where(np.isnan(clean), np.float64("nan"), clean)
+    bits: Codes = np.ascontiguousarray(clean).view(np.int64)
+    return bits ^ ((bits >> 63) & _SIGN)
+
+
+def code_floats(codes: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.float64]:
+    wide = np.ascontiguousarray(codes, dtype=np.int64)
+    bits: npt.NDArray[np.int64] = wide ^ ((wide >> 63) & _SIGN)
+    return bits.view(np.float64)
+
+
+def code_of_float(value: float) -> int:
+    if value != value:
+        value = float("nan")
+    (bits,) = struct.unpack("<q", struct.pack("<d", value + 0.0))
+    return int(bits if bits >= 0 else bits ^ 0x7FFFFFFFFFFFFFFF)
+
+
+def null_code(kind: Type) -> int:
+    if kind.is_symbolic:
+        return 0
+    return -1 if kind is Type.BOOL else NULL
+
+
+def encode(value: Any, kind: Type, symbols: Symbols) -> int:
+    """The code of one well-typed value, or of null."""
+    if value is None:
+        return null_code(kind)
+    if kind.is_symbolic:
+        return symbols.number(widened(value, kind) if kind.has_floats else value)
+    if kind is Type.FLOAT:
+        return code_of_float(float(value))
+    return int(value)
+
+
+def find_code(value: Any, kind: Type, symbols: Symbols) -> int:
+    """Like `encode`, but learns nothing: an unseen symbol is -1, which no row holds."""
+    return symbols.find(widened(value, kind)) if kind.is_symbolic else encode(value, kind, symbols)
+
+
+def encode_all(values: Iterable[Any], kind: Type, symbols: Symbols) -> Codes:
+    """Codes of well-typed Python values, one by one: for facts and for results of functions."""
+    return np.fromiter((encode(value, kind, symbols) for value in values), dtype=np.int64)
+
+
+def decode(codes: npt.NDArray[np.integer[Any]], kind: Type, symbols: Symbols, *, nullable: bool) -> list[Any]:
+    """Python values of a column of codes; `nullable` where one of them may be null (a symbol always may)."""
+    if kind.is_symbolic:
+        values = symbols.values
+        return [values[code] for code in codes.tolist()]
+    if nullable:
+        null = null_code(kind)
+        plain = decode(codes, kind, symbols, nullable=False)
+        return [None if code == null else value for code, value in zip(codes.tolist(), plain, strict=True)]
+    if kind is Type.FLOAT:
+        return code_floats(codes).tolist()
+    if kind is Type.BOOL:
+        return [bool(code) for code in codes.tolist()]
+    return codes.tolist()

@@ -1,0 +1,704 @@
+"""One stratum (stratum) under one transaction: mark what lost its proof, derive again, propagate what came.
+
+Input: which rows of lower tables came and went. Promise: afterwards the stratum's tables hold exactly the least
+fixpoint over what the lower tables hold now, every row alive has a proof from rows alive (or ghosts), and no
+proof rests on itself.
+
+Mark (phase 1) walks the lists of children from the rows that went, and asks the `forbid` delta rules which
+derivations a negated row has ended. Derive again (phase 2) pulls every marked row, or its group, from the
+rows left. Then semi-naive rounds carry on what came. A stratum with sums inside its recursion (`Mode.STAGED`)
+has no order in which values only improve: there a changed sum takes back what rested on the old one, and the two
+phases alternate with the sums until both rest. That ends where the groups do not depend on themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.core.errors import EvaluationError
+from headwater.engine.aggregation import Aggregator
+from headwater.engine.best.seen import Seen
+from headwater.engine.best.selection import best_part, is_ranked, is_single, rows_with, select
+from headwater.engine.codes.batch import Batch
+from headwater.engine.codes.expressions import distinct_rows
+from headwater.engine.codes.symbols import Codes
+from headwater.engine.guard import Guard, Tally, Watch
+from headwater.engine.rules.delta_rule import Context, Done, Runner
+from headwater.engine.rules.fused_frontier import FusedFrontier
+from headwater.engine.store.budget import Budget, RowsSpent
+from headwater.engine.store.index import Index, Rows
+from headwater.engine.store.journal import Journal
+from headwater.engine.store.states import BASE, EVER, GHOST, GONE, MARKED
+from headwater.engine.store.store import Store, Use, mark_descendants
+from headwater.engine.stratum_names import StratumNames
+from headwater.engine.turns import Turns
+from headwater.plan.model import FlatRule, Plan, PlannedStratum
+from headwater.program.model import Keeps
+from headwater.program.recursion.strata import Mode
+
+Delta = dict[str, list[Rows]]
+_HURRY_FROM = 2048
+_PASSES = 3
+_LAST_ROUND = EVER - 4  # rows may be stamped with the round after the next
+
+
+class Transaction:
+    """What one transaction carries through the strata: its journal, its clock of rounds, what came and went."""
+
+    def __init__(self, tick: int, guard: Guard, budget: Budget, cancelled: Callable[[], bool]) -> None:
+        self.tick = tick
+        self.now: int | None = None  # what the clock shows when it is done
+        self.tally = Tally(guard)
+        self.journal = Journal()
+        self.came: dict[str, Rows] = {}
+        self.went: dict[str, Rows] = {}
+        self.fallen: dict[str, Rows] = {}  # ghosts that proofs of higher strata may rest on, and that are gone
+        self.expired: set[str] = set()  # tables that dropped rows whose lease was over
+        self.rounds = 0
+        self._budget = budget
+        self._cancelled = cancelled
+
+    def check(self) -> None:
+        """Stop if the caller has asked for it, or if symbols have used up the memory."""
+        if self._cancelled():
+            raise KeyboardInterrupt
+        self._budget.look()
+
+    def next_tick(self) -> int:
+        self.check()
+        if self.tick >= _LAST_ROUND:
+            raise EvaluationError(
+                f"this transaction made {self.rounds:,} rounds, the most that are numbered; it seems to have no end\n"
+                "  hint: bound what the recursion computes, or keep the guard on"
+            )
+        self.tick += 1
+        self.rounds += 1
+        return self.tick
+
+    def close(self, store: Store) -> None:
+        """Work out the net effect on a store that nobody will change any more."""
+        came, went = self.journal.net(store)
+        if came.size:
+            self.came[store.name] = came
+        if went.size:
+            self.went[store.name] = went
+        if store.table.lasting:
+            fallen = _truly_lost(store, self.journal.fallen(store), self.now)
+            if fallen.size:
+                self.fallen[store.name] = fallen
+
+
+class StratumRunner:
+    def __init__(self, stratum: PlannedStratum, plan: Plan, context: Context, uses: Iterable[Use]) -> None:
+        self.stratum = stratum
+        self._context = context
+        self._stores = {name: context.stores[name] for name in stratum.tables}
+        self._rules = [plan.rules[number] for number in stratum.rules]
+        self._aggregators = [Aggregator(plan.aggregations[at], at, context) for at in stratum.aggregations]
+        self._uses: dict[str, list[Use]] = {}
+        for use in uses:
+            if use.child.name in self._stores:
+                self._uses.setdefault(use.parent.name, []).append(use)
+        self.outboxes = [one.outbox for one in plan.shipments if one.table in self._stores]
+        self._arrive: dict[str, list[Runner]] = {}
+        self._late: dict[str, list[Runner]] = {}  # rules that fill an outbox wait until this shard is done
+        self._forbid: dict[str, list[Runner]] = {}
+        self._allow: dict[str, list[Runner]] = {}
+        self._pulls: dict[str, list[tuple[tuple[int, ...], Runner]]] = {name: [] for name in stratum.tables}
+        self._spontaneous: list[Runner] = []
+        for rule in self._rules:
+            self._prepare(rule)
+        for pulls in self._pulls.values():
+            pulls.sort(key=lambda pull: pull[1].pull is None)  # the quick ones first: they leave less to the others
+        self.reads = frozenset(
+            (*self._arrive, *self._late, *self._forbid, *(s.name for a in self._aggregators for _, s in a.sources))
+        )
+        self._names = StratumNames(stratum, plan, context)
+        self.plain = (
+            stratum.mode is Mode.MONOTONE
+            and not self._aggregators
+            and not any(store.table.picks for store in self._stores.values())
+        )
+        self._seen = None if self.outboxes else Seen.of(stratum.tables, self._rules, context.stores)
+        self._closing = {name: runner for name in self._stores if (runner := self._closes(name)) is not None}
+        self._ranked = {name for name, store in self._stores.items() if stratum.recursive and _goes_by_rank(store)}
+
+    def _prepare(self, rule: FlatRule) -> None:
+        for table, delta_rule in zip(rule.atoms, rule.arrive, strict=True):
+            waits = self.stratum.recursive and rule.table in self.outboxes and table in self._stores
+            arrive = self._late if waits else self._arrive
+            arrive.setdefault(table, []).append(Runner(delta_rule, rule, self._context))
+        for table, forbid, allow in zip(rule.negated, rule.forbid, rule.allow, strict=True):
+            self._forbid.setdefault(table, []).append(Runner(forbid, rule, self._context, searching=True))
+            self._allow.setdefault(table, []).append(Runner(allow, rule, self._context))
+        for pull in rule.pulls:
+            runner = Runner(pull.delta_rule, rule, self._context, pull.columns)
+            self._pulls[rule.table].append((pull.columns, runner))
+        if rule.spontaneous is not None:
+            self._spontaneous.append(Runner(rule.spontaneous, rule, self._context))
+
+    def _closes(self, name: str) -> Runner | None:
+        """The one rule that goes on from a table's rows, if it can do so until nothing comes any more."""
+        runners = self._arrive.get(name, ())
+        if len(runners) != 1 or self._aggregators or self.outboxes or name in self._late:
+            return None
+        (runner,) = runners
+        elsewhere = all(table == name or table not in self._stores for table in runner.rule.atoms)
+        can = isinstance(runner.fused, FusedFrontier) and runner.fused.closes and runner.takes_all
+        return runner if elsewhere and can and runner.rule.table == name else None
+
+    # The whole
+
+    def begin(self) -> None:
+        for aggregator in self._aggregators:
+            aggregator.begin()
+
+    def undo(self) -> None:
+        """The stores were put back to before the transaction; do the same with what is kept beside them."""
+        for aggregator in self._aggregators:
+            aggregator.undo()
+
+    def concerns(self, transaction: Transaction) -> bool:
+        if not transaction.expired.isdisjoint(self._stores) or not self.reads.isdisjoint(transaction.fallen):
+            return True
+        return any(name in transaction.came or name in transaction.went for name in self.reads)
+
+    def run(self, transaction: Transaction, *, first: bool = False) -> None:
+        """Bring the stratum up to date; `first` also derives what needs no rows at all."""
+        if self._seen is not None and not first and self._follow(self._seen, transaction):
+            return
+        run = self.begin_run(transaction)
+        run.derive(first=first)
+        run.finish()
+
+    def _follow(self, seen: Seen, transaction: Transaction) -> bool:
+        name = seen.kept.name
+        touched = np.concatenate([transaction.came.get(name, _NO_ROWS), transaction.went.get(name, _NO_ROWS)])
+        if not seen.follow(touched, transaction.next_tick(), transaction.journal):
+            return False
+        transaction.close(seen.store)
+        return True
+
+    def begin_run(self, transaction: Transaction) -> StratumRun:
+        """One run, stopped after the first marking, so that shards can tell each other what they marked."""
+        run = StratumRun(self, transaction)
+        run.mark(self._lost(transaction, run))
+        return run
+
+    def _lost(self, transaction: Transaction, run: StratumRun) -> list[tuple[Store, Rows]]:
+        """Rows of this stratum whose proof a change of a lower table has ended."""
+        lost: list[tuple[Store, Rows]] = []
+        for name, rows in transaction.went.items():
+            store = self._context.stores[name]
+            for use in self._uses.get(name, ()):
+                parents = _truly_lost(store, rows, transaction.now) if use.lasting else rows
+                if parents.size:
+                    lost.append((use.child, use.child.mark(use, parents, transaction.journal)))
+            lost.extend(run.mark_groups(store, rows))
+        for name, rows in transaction.fallen.items():
+            uses = self._uses.get(name, ())
+            lost.extend((use.child, use.child.mark(use, rows, transaction.journal)) for use in uses)
+        for name, rows in transaction.came.items():
+            for runner in self._forbid.get(name, ()):
+                lost.extend(run.forbidden(runner, rows))
+        return lost
+
+
+class StratumRun:
+    """One run of one stratum: mark, derive, and finish.
+
+    Where several shards run the stratum together, `receive_marks` and `receive_rows` take in what the others send, and
+    `marks_to_send` and `rows_to_send` give what they must get, each once.
+    """
+
+    def __init__(self, runner: StratumRunner, transaction: Transaction) -> None:
+        self._stratum = runner
+        self._tx = transaction
+        self._watch = Watch(transaction.tally, runner._names)
+        self.delta: Delta = {}
+        self._ghosts: list[tuple[Store, Rows]] = []
+        self._marked: list[tuple[Store, Rows]] = []
+        self._waiting: Delta = {}  # rows that the rules for outboxes have not seen yet
+        self._outgoing: Delta = {name: [] for name in runner.outboxes}
+        self._turns = Turns(runner._aggregators) if runner.stratum.mode is Mode.STAGED else None
+
+    # Steps
+
+    def derive(self, *, first: bool = False) -> None:
+        """All marks are set: derive again what can be, and propagate that and what came."""
+        stratum, transaction = self._stratum, self._tx
+        for parts in self._outgoing.values():
+            parts.clear()
+        tick = transaction.next_tick()
+        marked = _by_store(self._marked)
+        self.derive_again(marked, tick)
+        for name, rows in transaction.went.items():
+            for runner in stratum._allow.get(name, ()):
+                self.offer(runner, runner.from_rows(rows, EVER), tick)
+        if first:
+            for runner in stratum._spontaneous:
+                self.offer(runner, runner.from_nothing(), tick)
+        for name, rows in transaction.came.items():
+            if name in stratum._arrive:
+                stratum._context.stores[name].restamp(rows, tick)
+                self.delta.setdefault(name, []).append(rows)
+        self.settle(tick)
+        if stratum.stratum.mode is Mode.STAGED:
+            self.alternate(marked)
+        else:
+            self.rounds()
+
+    def propagate(self) -> None:
+        """Carry on what was received."""
+        self.settle(self._tx.tick)
+        self.rounds()
+
+    def finish(self) -> None:
+        """Nothing more will come: bury what found no proof, and work out the net effect."""
+        self.bury(self._marked)
+        if not self._stratum.stratum.recursive:
+            self.drop_ghosts()
+        for store in self._stratum._stores.values():
+            self._tx.close(store)
+
+    def receive_marks(self, inbox: str, rows: Codes) -> None:
+        """Rows that another shard sent have lost their proof there."""
+        store = self._stratum._stores[inbox]
+        found = store.find(rows)
+        found = np.unique(found[found >= 0])
+        found = found[store.stamp[found] > GONE]
+        if found.size:
+            store.set_state(found, MARKED, self._tx.journal)
+            self.mark([(store, found)])
+
+    def receive_rows(self, inbox: str, rows: Codes) -> None:
+        """Rows that another shard has derived."""
+        store = self._stratum._stores[inbox]
+        tick = self._tx.tick if self.delta else self._tx.next_tick()
+        store.admit_rows(rows)
+        proofs = np.zeros((rows.shape[0], 0), dtype=np.int32)
+        with self._naming(BASE):
+            self._came(store, store.merge(rows, proofs, BASE, tick, self._tx.journal), BASE)
+
+    def marks_to_send(self) -> dict[str, Rows]:
+        """Rows of outboxes that were marked since this was last asked."""
+        return self._taken(lambda store, rows: rows)
+
+    def rows_to_send(self) -> dict[str, Rows]:
+        """Rows of outboxes that came alive since this was last asked, and still are."""
+        return self._taken(lambda store, rows: distinct(rows[store.stamp[rows] > GONE]))
+
+    def _taken(self, keep: Callable[[Store, Rows], Rows]) -> dict[str, Rows]:
+        taken = {name: np.concatenate(parts) for name, parts in self._outgoing.items() if parts}
+        for parts in self._outgoing.values():
+            parts.clear()
+        kept = {name: keep(self._stratum._stores[name], rows) for name, rows in taken.items()}
+        return {name: rows for name, rows in kept.items() if rows.size}
+
+    # Phase 1
+
+    def forbidden(self, runner: Runner, rows: Rows) -> Iterator[tuple[Store, Rows]]:
+        """Mark the rows whose proof is a derivation that these rows of a negated table forbid."""
+        store = self._stratum._stores[runner.rule.table]
+        for batch in runner.from_rows(rows, EVER):
+            if store.table.picks:
+                found = self._borne_by(runner.rule.id, store, _matrix(runner, batch))
+                if found.size:
+                    store.set_state(found, MARKED, self._tx.journal)
+                    yield store, found
+                continue
+            heads = store.find(_matrix(runner, batch))
+            proofs = runner.proofs(batch)
+            at = np.flatnonzero(heads >= 0)
+            heads, proofs = heads[at], proofs[at]
+            same = (store.rules[heads] == runner.rule.id) & (
+                (store.stamp[heads] > GONE) | (store.stamp[heads] == GHOST)
+            )
+            same &= (store.proof[heads][:, runner.exact] == proofs[:, runner.exact]).all(axis=1)
+            found = np.unique(heads[same])
+            if found.size:
+                store.set_state(found, MARKED, self._tx.journal)
+                yield store, found
+
+    def _borne_by(self, rule: int, store: Store, heads: Codes) -> Rows:
+        """Rows in the groups of these heads that a rule derived: where rows give way to better ones, their proofs may
+        name rows that have given way too, and not those that a join finds."""
+        stamps = np.where(store.stamp == GHOST, EVER, store.stamp)
+        found: list[Rows] = []
+        for pick in store.table.picks:
+            keys, _ = distinct_rows(np.ascontiguousarray(heads[:, list(pick.group)]))
+            found.append(rows_with(store.index(pick.group), keys, store, stamps)[1])
+        rows = np.unique(np.concatenate(found))
+        return rows[store.rules[rows] == rule]
+
+    def mark_groups(self, store: Store, rows: Rows) -> Iterator[tuple[Store, Rows]]:
+        """Where values only improve, a lost binding of a recursive aggregate marks the rows of its group."""
+        if not (self._stratum.stratum.recursive and self._stratum.stratum.mode is Mode.MONOTONE):
+            return
+        for aggregator in self._stratum._aggregators:
+            if aggregator.reads(store):
+                head = aggregator.head
+                groups, _ = distinct_rows(aggregator.groups_of(store, rows))
+                aggregator.ask(groups)
+                found = _versions(head.index(aggregator.plan.group), groups, head)
+                if found.size:
+                    head.set_state(found, MARKED, self._tx.journal)
+                    yield head, found
+
+    def mark(self, lost: list[tuple[Store, Rows]]) -> list[tuple[Store, Rows]]:
+        """Everything in this stratum whose proof rests on a lost row, the lost rows included; all unlinked."""
+        marked: list[tuple[Store, Rows]] = []
+        frontier = [(store, rows) for store, rows in lost if rows.size]
+        while frontier:
+            store, rows = frontier.pop()
+            rows = mark_descendants(store, rows, self._tx.journal)
+            marked.append((store, rows))
+            for use in self._stratum._uses.get(store.name, ()):
+                if use.child is store:
+                    continue
+                more = use.child.mark(use, rows, self._tx.journal)
+                if more.size:
+                    frontier.append((use.child, more))
+            frontier.extend(self.mark_groups(store, rows))
+        out = _by_store(marked)
+        for store, rows in out:
+            store.release(rows, self._tx.journal)
+            self._note_outgoing(store, rows)
+        self._marked.extend(out)
+        return out
+
+    # Phase 2
+
+    def derive_again(self, marked: list[tuple[Store, Rows]], tick: int) -> None:
+        """Give marked rows that have another derivation their life back.
+
+        Where the stratum's tables are sets, what follows from a row given back is alive or marked itself: it is
+        enough to pull the rows left again, and to propagate only what the last pass gave back, which that pass may have
+        found too late for some. Rows of earlier passes count as old. Elsewhere a row given back may be a
+        worse one than before, and is propagated like a new one.
+        """
+        if not self._stratum.plain:
+            for store, rows in marked:
+                if store.table.picks:
+                    self._pull_groups(store, rows, tick)
+                else:
+                    self._came_back(self._pull_rows(store, rows, tick))
+            return
+        for _ in range(_PASSES):
+            back = [one for store, rows in marked for one in self._pull_rows(store, rows, tick - 1)]
+            for store, rows, _ in back:
+                self._note_outgoing(store, rows)
+            marked = [(store, rows[store.stamp[rows] == MARKED]) for store, rows in marked]
+            marked = [(store, rows) for store, rows in marked if rows.size]
+            if not back or not marked:
+                return
+        for store, rows, _ in back:
+            store.restamp(rows, tick)
+        self._came_back(back)
+
+    def _came_back(self, back: Iterable[tuple[Store, Rows, int]]) -> None:
+        for store, rows, rule in back:
+            self._came(store, rows, rule)
+
+    def _pull_rows(self, store: Store, rows: Rows, tick: int) -> list[tuple[Store, Rows, int]]:
+        """Pull marked rows one by one: those given back, with the rule that did it."""
+        back: list[tuple[Store, Rows, int]] = []
+        for _, runner in self._stratum._pulls[store.name]:
+            rows = rows[store.stamp[rows] == MARKED]
+            if not rows.size:
+                break
+            if runner.pull is not None:
+                back.append((store, runner.pull.run(rows, tick, self._tx.journal), runner.rule.id))
+            else:
+                back.extend((store, came, runner.rule.id) for came in self._pull_by_steps(runner, store, rows, tick))
+        return [(store, came, rule) for store, came, rule in back if came.size]
+
+    def _pull_by_steps(self, runner: Runner, store: Store, rows: Rows, tick: int) -> Iterator[Rows]:
+        rows = runner.worth_pulling(store, rows)
+        if not rows.size:
+            return
+        keys = store.data[rows].astype(np.int64)
+        done: Done = np.zeros(rows.size, dtype=np.bool_)
+        for batch in runner.from_keys(keys, done):
+            assert batch.origin is not None
+            origin, first = np.unique(batch.origin, return_index=True)
+            open_ = ~done[origin]
+            origin, first = origin[open_], first[open_]
+            done[origin] = True
+            yield store.merge(keys[origin], runner.proofs(batch.take(first)), runner.rule.id, tick, self._tx.journal)
+
+    def _pull_groups(self, store: Store, rows: Rows, tick: int) -> None:
+        for columns, runner in self._stratum._pulls[store.name]:
+            keys, _ = distinct_rows(store.data[rows][:, list(columns)].astype(np.int64))
+            self.offer(runner, runner.from_keys(keys, None), tick)
+
+    # Rounds
+
+    def offer(self, runner: Runner, batches: Iterable[Batch], tick: int) -> None:
+        """Head rows for the stratum's tables, to be alive from round `tick` on."""
+        store = self._stratum._stores[runner.rule.table]
+        with self._naming(runner.rule.id):
+            for batch in batches:
+                self._tx.check()
+                columns = runner.head_columns(batch)
+                store.admit(columns)
+                candidates = _stack(columns, batch.size)
+                proofs = runner.proofs(batch)
+                if store.table.picks:
+                    came, lost = select(
+                        store,
+                        candidates,
+                        proofs,
+                        runner.rule.id,
+                        tick,
+                        self._tx.journal,
+                        self._stratum._context.symbols,
+                    )
+                    self._lost_place(store, lost)
+                else:
+                    came = store.merge(candidates, proofs, runner.rule.id, tick, self._tx.journal)
+                self._came(store, came, runner.rule.id)
+
+    @contextmanager
+    def _naming(self, rule: int) -> Iterator[None]:
+        """Errors tell the rule that met them."""
+        try:
+            yield
+        except RowsSpent as problem:
+            raise self._watch.overfull(rule) from problem
+        except EvaluationError as problem:
+            raise EvaluationError(f"{problem}\n  rule: {self._stratum._names.rule(rule)}") from problem
+
+    def _came(self, store: Store, rows: Rows, rule: int) -> None:
+        if not rows.size:
+            return
+        self.delta.setdefault(store.name, []).append(rows)
+        self._note_outgoing(store, rows)
+        self._watch.came(rule, rows.size)
+
+    def _note_outgoing(self, store: Store, rows: Rows) -> None:
+        if store.name in self._outgoing:
+            self._outgoing[store.name].append(rows)
+
+    def _lost_place(self, store: Store, rows: Rows) -> None:
+        if rows.size:
+            self._ghosts.append((store, rows))
+
+    def settle(self, tick: int) -> None:
+        """Work out the groups of aggregates that may have changed; changed rows come alive in round `tick`.
+
+        Where sums rest on sums, only those that have their turn.
+        """
+        journal = self._tx.journal
+        if self._turns is None:
+            for aggregator in self._stratum._aggregators:
+                with self._naming(aggregator.rule):
+                    self._replace(aggregator, *aggregator.settle(journal), tick)
+            return
+        for aggregator, groups, heights in self._turns.next(journal):
+            with self._naming(aggregator.rule):
+                self._replace(aggregator, groups, aggregator.rows(groups), tick)
+            head = aggregator.head
+            at, rows = rows_with(head.index(aggregator.plan.group), groups, head)
+            head.note_heights(rows, heights[at])
+
+    def _replace(self, aggregator: Aggregator, groups: Codes, rows: Codes, tick: int) -> None:
+        """Have these groups of an aggregate hold these rows."""
+        if not groups.shape[0]:
+            return
+        head = aggregator.head
+        head.admit_rows(rows)
+        standing = rows_with(head.index(aggregator.plan.group), groups, head)[1]
+        keep = head.find(rows)
+        lost = np.setdiff1d(standing, keep)
+        if lost.size:
+            head.set_state(lost, GHOST, self._tx.journal)
+            self._lost_place(head, lost)
+        proofs = np.empty((rows.shape[0], 0), dtype=np.int32)
+        self._came(head, head.merge(rows, proofs, aggregator.rule, tick, self._tx.journal), aggregator.rule)
+
+    def rounds(self, *, settle: bool = True) -> None:
+        """Semi-naive rounds until nothing comes any more.
+
+        Of many new rows of a table that keeps the best per group, the best go first and the others wait for the next
+        round: most of them are superseded before their turn comes (as in delta-stepping for shortest paths).
+        """
+        while self.delta or self._carry_to_outboxes():
+            tick = self._tx.tick
+            delta, self.delta = self.delta, {}
+            self._watch.round()
+            after = self._tx.next_tick()
+            for name, parts in delta.items():
+                store = self._stratum._context.stores[name]
+                rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
+                rows = rows[store.stamp[rows] == tick]
+                if name in self._stratum._closing and self._closed(self._stratum._closing[name], rows, tick, after):
+                    continue
+                if rows.size > _HURRY_FROM and name in self._stratum._ranked:
+                    rows, later = best_part(store, rows)
+                    store.restamp(later, after)
+                    self.delta.setdefault(name, []).append(later)
+                if rows.size:
+                    for runner in self._stratum._arrive.get(name, ()):
+                        self._arrived(runner, rows, tick, after)
+                    if name in self._stratum._late:
+                        self._waiting.setdefault(name, []).append(rows)
+            if settle:
+                self.settle(after)
+
+    def _carry_to_outboxes(self) -> bool:
+        """This shard has nothing more to derive for itself: now the rules for others see what is left of what came.
+
+        Of rows that gave way to better ones meanwhile, no shard ever hears.
+        """
+        waiting, self._waiting = self._waiting, {}
+        tick = self._tx.tick
+        for name, parts in waiting.items():
+            store = self._stratum._stores[name]
+            rows = distinct(np.concatenate(parts))
+            rows = rows[store.stamp[rows] > GONE]
+            if rows.size:
+                for runner in self._stratum._late[name]:
+                    self._arrived(runner, rows, tick, tick + 1)
+        if waiting:
+            self._tx.next_tick()
+        return bool(self.delta)
+
+    def _closed(self, runner: Runner, rows: Rows, tick: int, after: int) -> bool:
+        """Go on from these rows until nothing comes any more, if that can be done in one go."""
+        assert isinstance(runner.fused, FusedFrontier)
+        rule, told = runner.rule.id, 0
+
+        def pause(count: int) -> None:
+            nonlocal told
+            told += count
+            self._tx.check()
+            self._watch.came(rule, count)
+            self._watch.round()
+
+        with self._naming(rule):
+            outcome = runner.fused.run(rows, tick, after, self._tx.journal, pause)
+        if outcome is None:
+            return False
+        self._lost_place(self._stratum._stores[runner.rule.table], outcome[1])
+        self._watch.came(rule, max(0, outcome[0].size - told))
+        return True
+
+    def _arrived(self, runner: Runner, rows: Rows, tick: int, after: int) -> None:
+        outcome = None
+        if runner.fused is not None:
+            with self._naming(runner.rule.id):
+                outcome = runner.fused.run(runner.starters(rows), tick, after, self._tx.journal)
+        if outcome is None and runner.tail is not None:
+            store = self._stratum._stores[runner.rule.table]
+            with self._naming(runner.rule.id):
+                for batch in runner.before_tail(rows, tick):
+                    self._tx.check()
+                    self._came(store, runner.tail.run(batch, tick, after, self._tx.journal), runner.rule.id)
+            return
+        if outcome is None:
+            self.offer(runner, runner.from_rows(rows, tick), after)
+            return
+        store = self._stratum._stores[runner.rule.table]
+        self._lost_place(store, outcome[1])
+        self._came(store, outcome[0], runner.rule.id)
+
+    # Ends
+
+    def bury(self, marked: list[tuple[Store, Rows]]) -> None:
+        """Rows that found no new proof are gone."""
+        for store, rows in marked:
+            dead = rows[store.stamp[rows] == MARKED]
+            if dead.size:
+                store.set_state(dead, GONE, self._tx.journal)
+
+    def drop_ghosts(self) -> None:
+        """Without recursion no proof of this stratum rests on a ghost: they are gone at once.
+
+        Proofs of higher strata may, until its lease is over, if a row with a later one took its place. Owners on other
+        shards hold every row that was sent, and must hear when its proof is lost.
+        """
+        for store, dead in self._fallen():
+            if store.table.lasting or store.table.outbox:
+                continue
+            store.release(dead, self._tx.journal)
+            store.set_state(dead, GONE, self._tx.journal)
+
+    def _fallen(self) -> list[tuple[Store, Rows]]:
+        """The rows that lost their place and have not won it back, each once."""
+        fallen, self._ghosts = _by_store(self._ghosts), []
+        found = [(store, np.unique(rows[store.stamp[rows] == GHOST])) for store, rows in fallen]
+        return [(store, rows) for store, rows in found if rows.size]
+
+    def alternate(self, marked: list[tuple[Store, Rows]]) -> None:
+        """Sums inside a recursion: take back what rested on old values, derive on, sum again, until all rests."""
+        self.bury(marked)
+        while True:
+            lost = self._fallen()
+            if not lost and not self.delta and not self._turns:
+                return
+            for store, rows in lost:
+                store.set_state(rows, MARKED, self._tx.journal)
+            marked = self.mark(lost)
+            self.derive_again(marked, self._tx.tick)
+            self.bury(marked)
+            self.rounds(settle=False)
+            self.settle(self._tx.next_tick())
+            self._watch.round()
+
+
+def _truly_lost(store: Store, rows: Rows, now: int | None) -> Rows:
+    """Of rows that went those that took what rests on them along: neither replaced by a version with a later lease, nor
+    over, because then all that rests on them is over too."""
+    lost = store.stamp[rows] != GHOST
+    if now is not None and store.table.lease is not None:
+        lost &= store.data[rows, store.table.lease] > now
+    return rows[lost]
+
+
+def _goes_by_rank(store: Store) -> bool:
+    """Whether better rows are to go first, because they spare much of what worse ones would derive."""
+    return is_single(store) or (store.table.keeps is Keeps.FRONTIER and is_ranked(store))
+
+
+def distinct(rows: Rows) -> Rows:
+    """Rows in ascending order, each once; mostly they are so already."""
+    if not (rows[1:] > rows[:-1]).all():
+        rows = np.sort(rows)
+        rows = rows[np.concatenate([[True], rows[1:] > rows[:-1]])]
+    return rows
+
+
+def _by_store(parts: Iterable[tuple[Store, Rows]]) -> list[tuple[Store, Rows]]:
+    merged: dict[Store, list[Rows]] = {}
+    for store, rows in parts:
+        merged.setdefault(store, []).append(rows)
+    return [(store, np.concatenate(pieces)) for store, pieces in merged.items()]
+
+
+def _matrix(runner: Runner, batch: Batch) -> Codes:
+    return _stack(runner.head_columns(batch), batch.size)
+
+
+def _stack(columns: Iterable[npt.NDArray[np.integer[Any]]], size: int) -> Codes:
+    parts = list(columns)
+    out = np.empty((size, len(parts)), dtype=np.int64)
+    for at, column in enumerate(parts):
+        out[:, at] = column
+    return out
+
+
+def _versions(index: Index, keys: Codes, store: Store) -> Rows:
+    """Rows with these keys that are alive or ghosts."""
+    found: list[int] = []
+    for cell in index.cells(keys, store.data).tolist():
+        found.extend(row for row in index.rows_of(cell) if store.stamp[row] > GONE or store.stamp[row] == GHOST)
+    return np.array(found, dtype=np.int32)
+
+
+_NO_ROWS: Rows = np.zeros(0, dtype=np.int32)

@@ -1,0 +1,260 @@
+"""How a program runs on several shards: where the rows of each relation live, and why so.
+
+The kinds, in the order of preference:
+
+- `decomposed`: every shard holds all base rows and derives its own part of the views; nothing travels;
+- `exchange`: every row lives on one shard, and shards ship each other what they derive for others;
+- `single`: one shard does it all, because the program cannot be taken apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from headwater.core.errors import DataError, UnknownRelation
+from headwater.core.types import Type
+from headwater.engine.border.intake import Header, take_in
+from headwater.engine.codes.columns import column_codes
+from headwater.engine.codes.symbols import Symbols
+from headwater.exchange.routing import Owners
+from headwater.language.syntax import Aggregate, Query
+from headwater.pipeline import CompiledProgram
+from headwater.plan.build import build
+from headwater.plan.decompose import decompose
+from headwater.plan.model import Plan, Ships, Table
+from headwater.plan.placement import obstacle, travelling
+from headwater.plan.tables import PICKS
+from headwater.program.model import Column, Keeps, Program
+from headwater.program.types.inference import infer, with_types
+from headwater.rewrite.base_copies import base_copies
+from headwater.rewrite.leases import leases
+from headwater.rewrite.localise import location_of
+from headwater.rewrite.rules import NETWORK_RULES, rewrite
+
+Known: TypeAlias = Mapping[str, tuple[Type | None, ...]]
+KINDS = ("decomposed", "exchange", "single")
+
+
+class Place(Enum):
+    EVERYWHERE = "on every shard"
+    FIRST = "on one shard"
+
+
+@dataclass(frozen=True, slots=True)
+class ByColumn:
+    """On the shard that owns the value of a column."""
+
+    column: int
+
+
+Home: TypeAlias = Place | ByColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Sharding:
+    """A value: it can be pickled and sent to whoever runs a shard."""
+
+    kind: str
+    reason: str
+    plan: Plan
+    homes: Mapping[str, Home]  # of every relation
+    keys: Mapping[str, tuple[int, ...]]
+    queries: tuple[Query, ...]
+    outputs: tuple[str, ...]
+    travels: tuple[str, ...] = ()  # relations of which rows are derived on one shard and live on another
+    copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # base relations that are fed with another
+
+    def explain(self) -> str:
+        """The sharding as text: kind and reason, where the rows of each relation live, and what travels."""
+        lines = [f"{self.kind}: {self.reason}", ""]
+        for table in self.plan.tables:
+            if table.name in self.homes and not table.bag:
+                home = self.homes[table.name]
+                where = home.value if isinstance(home, Place) else f"by {table.columns[home.column]}"
+                twin = next((f", with {name}" for name, copies in self.copies.items() if table.name in copies), "")
+                origin = "base" if table.base else "view"
+                lines.append(f"{origin} {table.name}({', '.join(table.columns)}): {where}{twin}")
+        picks = {table.name for table in self.plan.tables if table.picks}
+        for rule in self.plan.program_rules:
+            if any(isinstance(arg, Aggregate) and arg.function in PICKS for arg in rule.head.args):
+                picks.add(rule.head.relation)
+        what = [f"{name} (improving rows only)" if name in picks else name for name in self.travels]
+        return "\n".join([*lines, "", f"travels: {', '.join(what) or 'nothing'}"])
+
+    def table(self, relation: str) -> Table:
+        """The table of a base relation."""
+        for table in self.plan.tables:
+            if table.name == relation and table.base:
+                return table
+        raise UnknownRelation(f"there is no base relation `{relation}`")
+
+    def latest(self, inserts: Mapping[str, pa.Table]) -> int | None:
+        """The latest time among these rows, as the clock counts; None: none of them has a time."""
+        found: list[int] = []
+        for name, rows in inserts.items():
+            table = self.table(name)
+            if table.time is not None and rows.num_rows:
+                codes, _ = column_codes(rows.column(table.time), table.types[table.time], Symbols())
+                found.append(int(codes.max()))
+        return max(found, default=None)
+
+    def fed(self, relation: str) -> tuple[str, ...]:
+        """The base relations that get the rows of this one: itself, and its copies that live by other columns."""
+        return (relation, *self.copies.get(relation, ()))
+
+    def dealt(self, changes: Mapping[str, pa.Table], shards: int) -> list[dict[str, pa.Table]]:
+        """What each shard gets of these base rows, which are given by relation."""
+        dealt: list[dict[str, pa.Table]] = [{} for _ in range(shards)]
+        for name, rows in changes.items():
+            for relation in self.fed(name):
+                for number, part in self.route(relation, rows, shards):
+                    dealt[number][relation] = part
+        return dealt
+
+    def route(self, relation: str, rows: pa.Table, shards: int) -> list[tuple[int, pa.Table]]:
+        """Which shards get which of these base rows, in their order, under the names of the relation's columns.
+
+        Raises DataError where a row has no value, or one of another type, in the column that tells its shard.
+        """
+        table = self.table(relation)
+        taken = take_in(Header(relation, table.names, True, table.ordered), rows)
+        named = pa.table(taken.columns, names=list(table.names)) if table.names else rows
+        owner = self.owners(relation, named, shards)
+        if owner is None:
+            return [(number, named) for number in range(shards)]
+        counts = np.bincount(owner, minlength=shards)
+        ends = np.cumsum(counts)
+        ordered = named.take(pa.array(np.argsort(owner, kind="stable")))
+        return [
+            (number, ordered.slice(int(end - count), int(count)))
+            for number, (count, end) in enumerate(zip(counts, ends, strict=True))
+            if count
+        ]
+
+    def owners(self, relation: str, rows: pa.Table, shards: int) -> npt.NDArray[np.int64] | None:
+        """The shard that gets each of these base rows, whose columns are the relation's; None: all shards get all."""
+        home = self.homes[relation]
+        if home is Place.EVERYWHERE and shards > 1:
+            return None
+        if isinstance(home, Place) or shards == 1:
+            return np.zeros(rows.num_rows, dtype=np.int64)
+        table, symbols = self.table(relation), Symbols()
+        codes, problems = column_codes(
+            rows.column(home.column), table.types[home.column], symbols, nullable=home.column in table.nullable
+        )
+        if problems:
+            at, reason = problems[0]
+            raise DataError(f"error[HW801]: {relation}, row {at + 1}: column `{table.columns[home.column]}`: {reason}")
+        return Owners(symbols, shards).of(codes, table.types[home.column])
+
+    def tells(self, relation: str, number: int) -> bool:
+        """Whether a shard tells its rows of a relation: one that all hold is told by the first, a copy by nobody."""
+        if any(relation in copies for copies in self.copies.values()):
+            return False
+        return number == 0 or self.homes[relation] is not Place.EVERYWHERE
+
+
+def choose(
+    program: CompiledProgram,
+    known: Known | None = None,
+    shards: int = 1,
+    *,
+    columns: Mapping[str, Sequence[str]] | None = None,
+    kinds: Sequence[str] = KINDS,
+) -> Sharding:
+    """The first of the `kinds` that the program allows.
+
+    `known` are the types of undeclared base relations, `columns` the names that the data has for their columns. A
+    relation whose types are not known has no rows.
+    """
+    model = program.maintained
+    types = infer(model, known)
+    model = _with_names(with_types(model, types), columns or {})
+    if shards == 1:
+        return _single(program, model, known, "there is one shard")
+    reason = ""
+    for kind in kinds:
+        found = _MAKERS[kind](program, model, known, reason)
+        if isinstance(found, Sharding):
+            return found
+        reason = found
+    raise ValueError(f"the program cannot run as {' or '.join(kinds)}: {reason}")
+
+
+def _decomposed(program: CompiledProgram, model: Program, known: Known | None, reason: str) -> Sharding | str:
+    types = infer(model, known)
+    model = with_types(model, types)
+    found = decompose(model)
+    if isinstance(found, str):
+        return found
+    plan = build(model, types, owned=found.owned)
+    homes: dict[str, Home] = {}
+    for relation in model.relations:
+        column = found.kept.get(relation.name)
+        homes[relation.name] = Place.EVERYWHERE if column is None else ByColumn(column)
+    why = "every rule hands on the column by which its relation is kept"
+    return Sharding("decomposed", why, plan, homes, _keys(model), model.queries, program.outputs)
+
+
+def _exchange(program: CompiledProgram, model: Program, known: Known | None, reason: str) -> Sharding | str:
+    local = model
+    if any(relation.shown is not None or relation.keeps is not Keeps.ALL for relation in model.relations):
+        plain = program.unleased
+        names = {one.name: tuple(column.name for column in one.visible) for one in model.relations}
+        local = _with_names(with_types(plain, infer(plain, known)), names)
+    local = leases(rewrite(local, rules=NETWORK_RULES))
+    problem = obstacle(local)
+    if problem is not None:
+        return problem
+    local, copies = base_copies(local, program.outputs)
+    if known is not None:
+        known = {**known, **{one: known[name] for name, made in copies.items() if name in known for one in made}}
+    types = infer(local, known)
+    plan = build(with_types(local, types), types, ships=Ships.OTHERS)
+    homes: dict[str, Home] = {}
+    for relation in local.relations:
+        column = location_of(relation)
+        if relation.replicated:
+            homes[relation.name] = Place.EVERYWHERE
+        else:
+            homes[relation.name] = Place.FIRST if column is None else ByColumn(column)
+    why = f"{reason}; " if reason else ""
+    why += "rows live by a column, and are shipped to where rules meet"
+    travels = travelling(local)
+    return Sharding("exchange", why, plan, homes, _keys(model), model.queries, program.outputs, travels, copies)
+
+
+def _single(program: CompiledProgram, model: Program, known: Known | None, reason: str) -> Sharding:
+    types = infer(model, known)
+    plan = build(with_types(model, types), types)
+    homes: dict[str, Home] = {relation.name: Place.FIRST for relation in model.relations}
+    return Sharding("single", reason, plan, homes, _keys(model), model.queries, program.outputs)
+
+
+_MAKERS: Mapping[str, Callable[[CompiledProgram, Program, Known | None, str], Sharding | str]] = {
+    "decomposed": _decomposed,
+    "exchange": _exchange,
+    "single": _single,
+}
+
+
+def _keys(model: Program) -> dict[str, tuple[int, ...]]:
+    return {one.name: one.key for one in model.relations if one.key is not None}
+
+
+def _with_names(model: Program, columns: Mapping[str, Sequence[str]]) -> Program:
+    relations = []
+    for relation in model.relations:
+        names = columns.get(relation.name)
+        if names is not None and not relation.declared and not relation.derived and len(names) == len(relation.visible):
+            named = [Column(name, old.type) for name, old in zip(names, relation.visible, strict=True)]
+            relation = replace(relation, columns=(*named, *relation.columns[len(named) :]))
+        relations.append(relation)
+    return replace(model, relations=tuple(relations))

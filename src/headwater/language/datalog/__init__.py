@@ -1,0 +1,1 @@
+"""Datalog text to a syntax tree, and back to text."""

@@ -1,0 +1,264 @@
+"""Makes syntax nodes out of what the grammar recognises, with spans into the text as written.
+
+What the grammar is too coarse to refuse is refused here, by a diagnostic and a stand-in node, so
+that one statement can report several mistakes.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from lark import Token
+
+from headwater.core.types import ONE_WORD, Type, list_named
+from headwater.language.datalog.build_terms import Children, TermBuilder, name_of
+from headwater.language.syntax import (
+    Aggregate,
+    Atom,
+    Call,
+    ColumnDeclaration,
+    Comparison,
+    Constant,
+    Declaration,
+    Duration,
+    Goal,
+    Head,
+    Include,
+    Kind,
+    Negation,
+    Query,
+    Rule,
+    Statement,
+    Term,
+    Window,
+)
+
+TYPE_NAMES = {
+    "int": Type.INT,
+    "integer": Type.INT,
+    "long": Type.INT,
+    "bigint": Type.INT,
+    "float": Type.FLOAT,
+    "double": Type.FLOAT,
+    "real": Type.FLOAT,
+    "string": Type.STRING,
+    "str": Type.STRING,
+    "text": Type.STRING,
+    "bool": Type.BOOL,
+    "boolean": Type.BOOL,
+    "timestamp": Type.TIMESTAMP,
+    "time": Type.TIMESTAMP,
+    "duration": Type.DURATION,
+    "interval": Type.DURATION,
+    "list": Type.LIST,
+    "any": Type.ANY,
+    "address": Type.ADDRESS,
+}
+
+_OPERATORS = {":=": "=", "==": "=", "=<": "<=", "≤": "<=", "≥": ">=", "<>": "!=", "≠": "!="}
+_OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+class Builder(TermBuilder):
+    """The statements of a text, out of the terms that `TermBuilder` makes."""
+
+    def rule(self, children: Children) -> list[Statement]:
+        label, head, goals = children
+        start = self._start(label) if label is not None else head.span.start
+        end = goals[-1].span.end if goals else head.span.end
+        name = name_of(label.rstrip(":").rstrip()) if label is not None else None
+        return [Rule(head, tuple(goals or ()), name, span=self._lines.span(start, end))]
+
+    def declaration(self, children: Children) -> list[Statement]:
+        kind, (name, columns, end), *options = children
+        key: tuple[str, ...] | None = None
+        others: dict[str, Any] = {}
+        for option in options:
+            match option:
+                case (str(word), value):
+                    others[word] = value
+                case _:
+                    key, end = option
+        span = self._between(kind, end)
+        return [Declaration(Kind(kind.lower()), name_of(name), columns, key, **others, span=span)]
+
+    def declarations(self, children: Children) -> list[Statement]:
+        return children
+
+    def block(self, children: Children) -> Declaration:
+        written, (name, columns, end) = children
+        if written is not None:
+            kind = Kind(written.lower())
+        else:
+            timed = bool(columns) and columns[0].type is Type.TIMESTAMP
+            kind = Kind.STREAM if timed else Kind.RELATION
+        return Declaration(kind, name_of(name), columns, span=self._between(written or name, end))
+
+    def query(self, children: Children) -> list[Statement]:
+        word, atom, window = children
+        end = (window or atom).span.end
+        return [Query(atom, window, span=self._lines.span(self._start(word), end))]
+
+    def include_file(self, children: Children) -> list[Include]:
+        word, path, labels, _ = children
+        return [Include(self._unescape(path), labels or (), span=self._between(word, path))]
+
+    def include_labels(self, children: Children) -> list[Include]:
+        word, labels, end = children
+        return [Include(None, labels, span=self._between(word, end))]
+
+    def labels(self, children: Children) -> tuple[str, ...]:
+        return tuple(name_of(label) for label in children)
+
+    def signature(self, children: Children) -> tuple[Token, tuple[ColumnDeclaration, ...], Token]:
+        name, columns, end = children
+        return name, tuple(columns or ()), end
+
+    def columns(self, children: Children) -> Children:
+        return children
+
+    def column(self, children: Children) -> ColumnDeclaration:
+        name, (kind, end), maybe = children
+        span = self._between(name, maybe or end)
+        return ColumnDeclaration(name_of(name), kind, maybe is not None, span=span)
+
+    def kind(self, children: Children) -> tuple[Type, Token]:
+        """A type, and the token it ends with."""
+        word, _, parts, end = (*children, None, None)[:4]
+        found = TYPE_NAMES.get(word.lower())
+        if found is None:
+            close = get_close_matches(word.lower(), TYPE_NAMES, 1)
+            self._report(
+                "HW109",
+                f"there is no type `{word}`",
+                self._at(word),
+                note="the types are " + ", ".join(type_.value for type_ in ONE_WORD),
+                hint=f"did you mean `{close[0]}`?" if close else None,
+            )
+        if parts is None:
+            return found or Type.STRING, word
+        inner = [part for part, _ in parts]
+        if found is not None and found is not Type.LIST:
+            self._report(
+                "HW109", f"`{word}` holds no items", self._at(word), hint="only lists do: `list<int>`, `list<any>`"
+            )
+        return list_named(inner), end
+
+    def kinds(self, children: Children) -> Children:
+        return children
+
+    def key(self, children: Children) -> tuple[tuple[str, ...], Token]:
+        _, names, end = children
+        return tuple(name_of(name) for name in names), end
+
+    def column_names(self, children: Children) -> Children:
+        return children
+
+    def ttl(self, children: Children) -> tuple[str, Duration | int]:
+        return "ttl", children[1]
+
+    def lateness(self, children: Children) -> tuple[str, Duration | int]:
+        return "lateness", children[1]
+
+    def optional(self, _: Children) -> tuple[str, bool]:
+        return "optional", True
+
+    def window(self, children: Children) -> Window:
+        word, size, slide, end = children
+        return Window(size, slide, span=self._between(word, end))
+
+    def extent(self, children: Children) -> Duration | int:
+        number = children[0]
+        if len(children) > 1:
+            return self._duration(number, children[1])
+        if not number.isdigit():
+            self._report(
+                "HW110", f"`{number}` needs a unit of time", self._at(number), hint=f"as in `{number} seconds`"
+            )
+            return 0
+        value = self._integer(number)
+        return value if value is not None else 0
+
+    def head(self, children: Children) -> Head:
+        name, args, end = children
+        return Head(name_of(name), tuple(args or ()), span=self._between(name, end or name))
+
+    def head_args(self, children: Children) -> Children:
+        return children
+
+    def aggregate(self, children: Children) -> Aggregate:
+        name, _, args, end = children
+        span = self._between(name, end)
+        limit: int | None = None
+        match args:
+            case [Constant(value=int() as first, type=Type.INT), (*items,)] | [
+                Constant(value=int() as first, type=Type.INT),
+                *items,
+            ] if items:
+                limit = first
+                args = items
+            case [[*items]]:
+                args = items
+            case _:
+                pass
+        if any(isinstance(arg, list) for arg in args):
+            self._report("HW101", "a group of values stands alone in an aggregate", span, hint="as in `mcount<(K, N)>`")
+            args = []
+        return Aggregate(name_of(name), tuple(args), limit, span=span)
+
+    def aggregate_args(self, children: Children) -> Children:
+        return children
+
+    def group(self, children: Children) -> Children:
+        return children[:-1]
+
+    def goals(self, children: Children) -> Children:
+        return children
+
+    def holds(self, children: Children) -> Goal:
+        mark, term = children
+        return self._atom(mark, term)
+
+    def negated(self, children: Children) -> Goal:
+        word, mark, term = children
+        atom = self._atom(mark, term)
+        return Negation(atom, span=self._lines.span(self._start(word), term.span.end))
+
+    def negated_comparison(self, children: Children) -> Goal:
+        word, left, operator, right = children
+        opposite = _OPPOSITE[_OPERATORS.get(operator, str(operator))]
+        span = self._lines.span(self._start(word), right.span.end)
+        self._report("HW111", "a comparison is negated by its opposite", span, hint=f"write `{opposite}` instead")
+        return Comparison(opposite, left, right, span=span)
+
+    def comparison(self, children: Children) -> Comparison:
+        left, operator, right = children
+        op = _OPERATORS.get(operator, str(operator))
+        return Comparison(op, left, right, span=self._lines.span(left.span.start, right.span.end))
+
+    def atom(self, children: Children) -> Atom:
+        name, args, end = children
+        return Atom(name_of(name), tuple(args or ()), span=self._between(name, end or name))
+
+    def _atom(self, mark: Token | None, term: Term) -> Atom:
+        assert term.span is not None
+        begin = term.span.start
+        span = self._lines.span(self._start(mark) if mark is not None else begin, term.span.end)
+        match term:
+            case Call(function, args):
+                return Atom(function, args, mark is not None, span=span)
+            case Constant(value=str() as name, location=False) if self._lines.source.text[begin] not in "\"'":
+                return Atom(name, (), mark is not None, span=span)
+            case _:
+                negated = span.source.text.startswith("-", span.start)
+                self._report(
+                    "HW111",
+                    "this is a value, not a goal",
+                    span,
+                    note="a goal is a relation, a comparison, or a negated relation",
+                    hint="a negated relation is written `!p(X)`"
+                    if negated
+                    else "compare it, as in `X = ...`, or remove it",
+                )
+                return Atom("", (), span=span)

@@ -1,0 +1,206 @@
+"""What of a parsed query is translated: for every kind of node, the arguments that the translation reads.
+
+    for problem in unread(text, query, outermost=True): ...
+
+A parser knows far more of SQL than is translated here, and hangs each clause on its node as one more argument. The
+translation asks for the arguments it knows; one that it does not ask for would be dropped, and the rows would be those
+of another query. So this table is the whole of what is taken, and everything else that is set is refused: an argument
+that is not in it, and a node of a kind that is not in it. `READ` names arguments that change the rows, `IDLE` those
+that cannot, with the reason. LIMIT and OFFSET are read on the outermost query alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from sqlglot import exp
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.language.sql.scalar.functions import CALLS
+from headwater.language.sql.text.parsed import Text
+
+Arguments = Mapping[type[exp.Expr], frozenset[str]]
+
+_ENDS = frozenset({"limit", "offset"})
+_NONE: frozenset[str] = frozenset()
+_THIS = frozenset({"this"})
+_BOTH = frozenset({"this", "expression"})
+_MANY = frozenset({"expressions"})
+_SET = frozenset({"with_", "this", "expression", "distinct", "order", *_ENDS})
+
+READ: Arguments = MappingProxyType(
+    {
+        # Queries
+        exp.Select: frozenset(
+            {"with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", *_ENDS}
+        ),
+        exp.Union: _SET,
+        exp.Except: _SET,
+        exp.Intersect: _SET,
+        exp.Values: frozenset({"expressions", "alias", "order", *_ENDS}),
+        exp.Subquery: frozenset({"this", "alias", "joins", "order"}),
+        exp.With: frozenset({"expressions", "recursive"}),
+        exp.CTE: frozenset({"this", "alias"}),
+        exp.From: _THIS,
+        exp.Join: frozenset({"this", "on", "side", "kind", "using", "method"}),
+        exp.Table: frozenset({"this", "alias", "joins"}),
+        exp.TableAlias: frozenset({"this", "columns"}),
+        exp.Where: _THIS,
+        exp.Having: _THIS,
+        exp.Group: frozenset({"expressions", "all"}),
+        exp.Order: _MANY,
+        exp.Ordered: frozenset({"this", "desc", "nulls_first"}),
+        exp.Limit: frozenset({"expression"}),
+        exp.Offset: frozenset({"expression"}),
+        exp.Distinct: _MANY,
+        exp.Tuple: _MANY,
+        exp.Star: _NONE,
+        exp.Alias: frozenset({"this", "alias"}),
+        exp.Paren: _THIS,
+        # Values
+        exp.Column: frozenset({"this", "table"}),
+        exp.Identifier: _THIS,
+        exp.Literal: frozenset({"this", "is_string"}),
+        exp.Boolean: _THIS,
+        exp.Null: _NONE,
+        exp.Var: _THIS,
+        **dict.fromkeys((exp.Neg, exp.Not), _THIS),
+        **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div, exp.DPipe, exp.BitwiseOr, exp.Escape), _BOTH),
+        **dict.fromkeys((exp.And, exp.Or, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE), _BOTH),
+        **dict.fromkeys((exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Nullif), _BOTH),
+        exp.Between: frozenset({"this", "low", "high"}),
+        exp.In: frozenset({"this", "expressions", "query"}),
+        exp.Exists: _THIS,
+        exp.Interval: frozenset({"this", "unit"}),
+        **dict.fromkeys((exp.Cast, exp.TryCast), frozenset({"this", "to"})),
+        exp.DataType: frozenset({"this", "expressions"}),
+        exp.DataTypeParam: _THIS,
+        exp.Case: frozenset({"this", "ifs", "default"}),
+        **dict.fromkeys((exp.If, exp.Nvl2), frozenset({"this", "true", "false"})),
+        exp.DecodeCase: _MANY,
+        exp.Bracket: frozenset({"this", "expressions", "offset"}),
+        exp.Array: _MANY,
+        exp.Filter: _BOTH,
+        **dict.fromkeys((exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max), _THIS),
+        exp.Anonymous: frozenset({"this", "expressions"}),
+        # Functions that `times` and `by_name` see to
+        **dict.fromkeys(
+            (exp.TsOrDsToDate, exp.StrToTime, exp.StrToUnix, exp.UnixToStr, exp.TimeToStr),
+            frozenset({"this", "format"}),
+        ),
+        exp.TimeStrToTime: _THIS,
+        exp.Trim: frozenset({"this", "expression", "position"}),
+        exp.Pad: frozenset({"this", "expression", "fill_pattern", "is_left"}),
+        **dict.fromkeys((exp.DateDiff, exp.TsOrDsAdd, exp.TimestampAdd), frozenset({"this", "expression", "unit"})),
+        **dict.fromkeys((exp.AddMonths, exp.Extract, exp.Log), _BOTH),
+        **dict.fromkeys((exp.LastDay, exp.WeekOfYear), _THIS),
+        exp.RegexpSplit: frozenset({"this", "expression", "limit"}),
+        exp.RegexpReplace: frozenset({"this", "expression", "replacement"}),
+        exp.RegexpExtract: frozenset({"this", "expression", "group"}),
+        exp.Translate: frozenset({"this", "from_", "to"}),
+        **dict.fromkeys((exp.TimestampTrunc, exp.DateTrunc), frozenset({"this", "unit"})),
+        **{kind: frozenset(known.arguments) for kind, known in CALLS.items()},
+        **dict.fromkeys((exp.Like, exp.ILike), frozenset({"this", "expression", "negate"})),
+    }
+)
+
+IDLE: Mapping[type[exp.Expr], Mapping[str, str]] = MappingProxyType(
+    {
+        exp.Select: {"hint": "a hint tells how to run a query, not what it gives"},
+        exp.CTE: {"materialized": "whether a view is stored changes no row"},
+        exp.Table: {
+            "db": "a table goes by its own name; one name in two databases is refused",
+            "catalog": "a table goes by its own name; one name in two catalogs is refused",
+        },
+        exp.Column: {
+            "db": "a FROM holds one table of a name, be it of any database",
+            "catalog": "a FROM holds one table of a name, be it of any catalog",
+        },
+        exp.Identifier: {"quoted": "names are compared without their capitals, quoted or not"},
+        exp.Count: {"big_int": "every count has 64 bits"},
+        exp.TryCast: {"safe": "every cast gives null where there is no value"},
+        exp.Div: {"safe": "every division by zero gives null"},
+        exp.DPipe: {"safe": "what is joined is made text"},
+        exp.DataType: {"nested": "set for ARRAY<...> and its like"},
+        exp.TsOrDsToDate: {"safe": "what tells no date gives null"},
+        exp.RegexpExtract: {"null_if_pos_overflow": "set for every call; a position itself is refused"},
+        exp.Concat: {"safe": "set for every call"},
+        exp.ConcatWs: {
+            "safe": "set for every call",
+            "coalesce": "set for every call: nulls are left out",
+            "flatten": "set for every call",
+        },
+        exp.Initcap: {"expression": "set for every call: the marks between words, which Spark lets nobody choose"},
+        exp.ArrayAppend: {"null_propagation": "set for every call: no list gives none"},
+        **{one: {"ignore_nulls": "set for every call: nulls are left out"} for one in (exp.Greatest, exp.Least)},
+        exp.Coalesce: {"is_nvl": "how it was spelt", "is_null": "how it was spelt"},
+    }
+)
+
+_SAID: Mapping[tuple[type[exp.Expr], str], tuple[str, str]] = MappingProxyType(
+    {
+        (exp.CTE, "key_expressions"): ("USING KEY", "keep the best row of a key in the head: name(a, min() AS cost)"),
+        (exp.With, "search"): ("SEARCH or CYCLE", "count the steps in a column; a recursion ends on cyclic data"),
+        (exp.With, "cycle"): ("CYCLE", "leave it out: a recursion ends on cyclic data without it"),
+        (exp.Between, "symmetric"): ("SYMMETRIC", "write BETWEEN least(a, b) AND greatest(a, b)"),
+    }
+)
+
+
+def unread(text: Text, query: exp.Expr, *, outermost: bool) -> Iterator[Diagnostic]:
+    """Everything in a query that the translation does not read; an `outermost` one may have LIMIT and OFFSET."""
+    top = bare(query) if outermost else None
+    waiting = [query]
+    while waiting:
+        node = waiting.pop()
+        known = READ.get(type(node))
+        if known is None:
+            yield text.problem("HW117", f"`{text.written(node)}` is not translated", node)
+            continue
+        idle = IDLE.get(type(node), {})
+        for name, value in node.args.items():
+            if not is_set(value) or name in idle:
+                continue
+            if name in _ENDS and node is not top and isinstance(node, exp.Query | exp.Values):
+                yield limited(text, name, value)
+            elif name not in known:
+                yield _refused(text, node, name, value)
+            else:
+                waiting += [each for each in (value if isinstance(value, list) else [value]) if _is_node(each)]
+
+
+def bare(query: exp.Expr) -> exp.Expr:
+    """The query in brackets that say nothing more."""
+    while isinstance(query, exp.Subquery) and not any(
+        is_set(query.args[name]) for name in query.args if name != "this"
+    ):
+        query = query.this
+    return query
+
+
+def is_set(value: Any) -> bool:
+    """Whether an argument says anything."""
+    return value is not None and value is not False and value not in ([], "")
+
+
+def limited(text: Text, name: str, place: exp.Expr) -> Diagnostic:
+    return text.problem(
+        "HW117",
+        f"{name.upper()} is only understood on the outermost query",
+        place,
+        note="a view that is maintained has no order, so there is no first row",
+        hint="keep the best of each group with min or max, or put LIMIT at the end of the whole query",
+    )
+
+
+def _refused(text: Text, node: exp.Expr, name: str, value: Any) -> Diagnostic:
+    word, hint = _SAID.get((type(node), name), (name.strip("_").replace("_", " ").upper(), ""))
+    first = next((each for each in (value if isinstance(value, list) else [value]) if _is_node(each)), node)
+    place = first if text.span(first) is not None else node
+    return text.problem("HW117", f"{word} is not translated here", place, hint=hint or f"write it without {word}")
+
+
+def _is_node(value: Any) -> bool:
+    return isinstance(value, exp.Expr)

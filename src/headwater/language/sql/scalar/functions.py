@@ -1,0 +1,131 @@
+"""SQL's functions by the node that sqlglot makes of them: which of its arguments count, and the term they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from headwater.core.source import Span
+from headwater.core.types import Type
+from headwater.language.syntax import Call
+
+if TYPE_CHECKING:
+    from headwater.language.sql.scalar.scalars import Value
+
+Build = Callable[[Sequence["Value"], Span | None], "Value"]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """`arguments` are read in order; those that are `ignored` change nothing here."""
+
+    arguments: tuple[str, ...]
+    build: Build
+    ignored: tuple[str, ...] = ()
+
+
+def _call(name: str, kind: Type | None = None, *, nullable: bool = False) -> Build:
+    """A call of `name`; without a type, the type of its first argument."""
+
+    def build(values: Sequence[Value], span: Span | None) -> Value:
+        from headwater.language.sql.scalar.scalars import Value
+
+        term = Call(name, tuple(value.term for value in values), span=span)
+        found = kind if kind is not None else values[0].type if values else None
+        return Value(term, found, nullable or any(value.nullable for value in values))
+
+    return build
+
+
+def _some(name: str) -> Build:
+    """A call that is null only where all its arguments are."""
+
+    def build(values: Sequence[Value], span: Span | None) -> Value:
+        from headwater.language.sql.scalar.scalars import Value
+        from headwater.language.sql.text.sql_types import widest
+
+        kinds = {value.type for value in values if not value.is_null}
+        term = Call(name, tuple(value.term for value in values), span=span)
+        return Value(term, widest(kinds), all(value.nullable for value in values))
+
+    return build
+
+
+def _best(name: str, rules: str) -> Build:
+    """Of times and integers that cannot be null, by the name that rules have for it.
+
+    So the time of a row is made, and a recursion may keep the best of what it computes.
+    """
+
+    def build(values: Sequence[Value], span: Span | None) -> Value:
+        plain = {value.type for value in values} in ({Type.INT}, {Type.TIMESTAMP})
+        return _some(rules if plain and not any(value.nullable for value in values) else name)(values, span)
+
+    return build
+
+
+_ONE, _TWO = ("this",), ("this", "expression")
+
+CALLS: Mapping[type[exp.Expr], Known] = MappingProxyType(
+    {
+        exp.Abs: Known(_ONE, _call("abs")),
+        exp.Ceil: Known(_ONE, _call("ceil", Type.INT)),
+        exp.Floor: Known(_ONE, _call("floor", Type.INT)),
+        exp.Round: Known(("this", "decimals"), _call("round_half_up", nullable=True)),
+        exp.Sign: Known(_ONE, _call("sign", Type.FLOAT)),
+        exp.Sqrt: Known(_ONE, _call("try_sqrt", Type.FLOAT, nullable=True)),
+        exp.Exp: Known(_ONE, _call("try_exp", Type.FLOAT, nullable=True)),
+        exp.Ln: Known(_ONE, _call("try_log", Type.FLOAT, nullable=True)),
+        exp.Pow: Known(_TWO, _call("try_pow", Type.FLOAT, nullable=True)),
+        exp.Mod: Known(_TWO, _call("remainder", nullable=True)),
+        exp.IntDiv: Known(_TWO, _call("quotient", Type.INT, nullable=True)),
+        exp.Upper: Known(_ONE, _call("upper")),
+        exp.Lower: Known(_ONE, _call("lower")),
+        exp.Length: Known(_ONE, _call("length", Type.INT)),
+        exp.Reverse: Known(_ONE, _call("reverse")),
+        exp.Replace: Known(("this", "expression", "replacement"), _call("replace")),
+        exp.Concat: Known(("expressions",), _call("concat", Type.STRING), ("safe", "coalesce")),
+        exp.ConcatWs: Known(("expressions",), _call("concat_ws", Type.STRING), ("safe", "coalesce", "flatten")),
+        exp.Like: Known(_TWO, _call("like", Type.BOOL), ("negate",)),
+        exp.ILike: Known(_TWO, _call("ilike", Type.BOOL), ("negate",)),
+        exp.RegexpLike: Known(_TWO, _call("rlike", Type.BOOL)),
+        exp.Substring: Known(("this", "start", "length"), _call("substring")),
+        exp.Left: Known(_TWO, _call("left")),
+        exp.Right: Known(_TWO, _call("right")),
+        exp.Repeat: Known(("this", "times"), _call("repeat")),
+        exp.Initcap: Known(_ONE, _call("initcap"), ("expression",)),
+        exp.StrPosition: Known(("this", "substr"), _call("position", Type.INT)),
+        exp.Year: Known(_ONE, _call("year", Type.INT)),
+        exp.Quarter: Known(_ONE, _call("quarter", Type.INT)),
+        exp.Month: Known(_ONE, _call("month", Type.INT)),
+        exp.Day: Known(_ONE, _call("day", Type.INT)),
+        exp.DayOfMonth: Known(_ONE, _call("day", Type.INT)),
+        exp.DayOfWeek: Known(_ONE, _call("dayofweek", Type.INT)),
+        exp.DayOfYear: Known(_ONE, _call("dayofyear", Type.INT)),
+        exp.Hour: Known(_ONE, _call("hour", Type.INT)),
+        exp.Minute: Known(_ONE, _call("minute", Type.INT)),
+        exp.Second: Known(_ONE, _call("second", Type.INT)),
+        exp.StartsWith: Known(_TWO, _call("starts_with", Type.BOOL)),
+        exp.EndsWith: Known(_TWO, _call("ends_with", Type.BOOL)),
+        exp.Contains: Known(_TWO, _call("contains", Type.BOOL)),
+        exp.ArrayContains: Known(_TWO, _call("contains", Type.BOOL)),
+        exp.ArraySize: Known(_ONE, _call("size", Type.INT)),
+        exp.ArrayAppend: Known(_TWO, _call("append", Type.LIST), ("null_propagation",)),
+        exp.Coalesce: Known(("this", "expressions"), _some("coalesce"), ("is_nvl", "is_null")),
+        exp.Greatest: Known(("this", "expressions"), _best("greatest", "largest"), ("ignore_nulls",)),
+        exp.Least: Known(("this", "expressions"), _best("least", "smallest"), ("ignore_nulls",)),
+    }
+)
+
+UNSUPPORTED: Mapping[type[exp.Expr], str] = MappingProxyType(
+    {
+        exp.Rand: "views must give the same answer for the same data; put the number into a column of the data",
+        exp.CurrentTimestamp: "views must give the same answer for the same data; put the time into a column",
+        exp.CurrentDate: "views must give the same answer for the same data; put the date into a column",
+        exp.Explode: "bring the items of lists as rows of a table of their own",
+    }
+)

@@ -1,0 +1,531 @@
+"""Scalar expressions of SQL as terms.
+
+A term is null where SQL's value is: every function gives null for a null argument, except those that are made to look
+at nulls. Where a rule's term would have no value and its goal would fail (a division by zero), SQL's function gives
+null instead, as Spark's `try_` functions do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NoReturn, TypeAlias
+
+from sqlglot import exp
+
+from headwater.core.functions.casts import to_time
+from headwater.core.functions.registry import lookup
+from headwater.core.source import Span
+from headwater.core.types import Type, list_of, list_with
+from headwater.core.widening import item_of
+from headwater.core.widening import widest as all_items
+from headwater.language.sql.scalar import times
+from headwater.language.sql.scalar.by_name import as_named
+from headwater.language.sql.scalar.functions import CALLS, UNSUPPORTED
+from headwater.language.sql.scope.body import Body, meant
+from headwater.language.sql.text.sql_types import FIXES, type_named, widest
+from headwater.language.syntax import Binary, Call, Constant, ListTerm, Term, Variable
+from headwater.language.units import duration
+
+COMPARISONS: dict[type[exp.Expr], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "!=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
+COMPARING = {
+    "=": "is_equal",
+    "!=": "is_unequal",
+    "<": "is_less",
+    "<=": "is_at_most",
+    ">": "is_more",
+    ">=": "is_at_least",
+}
+_ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
+_CASTS = {
+    Type.INT: "try_to_int",
+    Type.FLOAT: "try_to_float",
+    Type.STRING: "try_to_string",
+    Type.BOOL: "try_to_bool",
+    Type.TIMESTAMP: "try_to_timestamp",
+}
+_CASTS_OF_TIMES = {Type.INT: "unix_timestamp", Type.STRING: "time_to_string"}
+_LARGEST = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    term: Term
+    type: Type | None = None
+    nullable: bool = True
+    date: bool = False  # a timestamp that is a date (the moment at which its day begins), or nothing but null
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it is a bare null, which goes with every type."""
+        return self.type is None and self.date
+
+
+NULL = Value(Constant(None, None), None, True, True)
+
+Subqueries: TypeAlias = Callable[[exp.Expr, Body], Value]
+
+
+class Values:
+    """Terms for the expressions of one SELECT; `replaced` are expressions that stand for a variable already."""
+
+    def __init__(self, body: Body, scalar: Subqueries, replaced: dict[exp.Expr, Value] | None = None) -> None:
+        self.body = body
+        self.text = body.context.text
+        self._scalar = scalar
+        self.replaced = replaced or {}
+
+    def term(self, node: exp.Expr) -> Term:
+        return self.value(node).term
+
+    def value(self, node: exp.Expr) -> Value:
+        if node in self.replaced:
+            return self.replaced[node]
+        span = self.text.span(node)
+        match node:
+            case exp.Paren():
+                return self.value(node.this)
+            case exp.Alias():
+                return self.value(node.this)
+            case exp.Column():
+                if isinstance(node.this, exp.Star):
+                    self._refuse(node, "`*` has no value here", "name the columns")
+                found = self.body.column(node)
+                return Value(found.variable, found.column.type, found.column.nullable, found.column.date)
+            case exp.Literal():
+                return self._literal(node, span)
+            case exp.Boolean():
+                return Value(Constant(bool(node.this), Type.BOOL, span=span), Type.BOOL, False)
+            case exp.Null():
+                return replace(NULL, term=Constant(None, None, span=span))
+            case exp.Neg():
+                return self._negative(node, span)
+            case exp.Add() | exp.Sub() | exp.Mul():
+                return times.months_later(self, node, span) or self._arithmetic(node, span)
+            case exp.Div():
+                return self._divided(node, span)
+            case exp.DPipe() | exp.BitwiseOr():
+                return self._joined(node, span)
+            case exp.Interval():
+                return self._interval(node, span)
+            case exp.Escape():
+                return self._escaped(node, span)
+            case exp.Cast() | exp.TryCast():
+                return self._cast(node, span)
+            case exp.Case():
+                return self._case(node, span)
+            case exp.If():
+                no = node.args.get("false")
+                return self._choose(node.this, self.value(node.args["true"]), self._or_null(no), span)
+            case exp.Nullif():
+                left = self.value(node.this)
+                same = Call("is_equal", (left.term, self.term(node.expression)), span=span)
+                return Value(Call("if", (same, Constant(None, None), left.term), span=span), left.type, True, left.date)
+            case exp.Nvl2():
+                there = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.Null()))
+                yes, no = self.value(node.args["true"]), self._or_null(node.args.get("false"))
+                return self._choose(there, yes, no, span)
+            case exp.DecodeCase():
+                return self._decoded(node, span)
+            case exp.Bracket():
+                return self._bracket(node, span)
+            case exp.TsOrDsToDate() | exp.StrToTime() | exp.StrToUnix() | exp.UnixToStr() | exp.TimeToStr():
+                return times.converted(self, node, span)
+            case exp.Array():
+                items = [self.value(item) for item in node.expressions]
+                nullable = any(item.nullable for item in items)
+                return Value(
+                    ListTerm(tuple(item.term for item in items), span=span),
+                    list_with(item.type for item in items),
+                    nullable,
+                )
+            case exp.Subquery() | exp.Select():
+                return self._scalar(node, self.body)
+            case _ if is_condition(node):
+                return self.truth(node)
+            case exp.Window():
+                self._refuse(
+                    node,
+                    "window functions (OVER) are not translated",
+                    "keep the best of a group with min, max or GROUP BY; number rows outside, on the result",
+                )
+            case exp.AggFunc():
+                self._refuse(
+                    node,
+                    f"`{self.text.written(node)}` stands where there is no group to aggregate",
+                    "move it into the SELECT list or into HAVING; in WHERE, compare with a subquery",
+                )
+            case _:
+                return self._function(node, span)
+
+    # Conditions as values: true, false or null
+
+    def truth(self, node: exp.Expr) -> Value:
+        span = self.text.span(node)
+        if node in self.replaced:
+            return self.replaced[node]
+        match node:
+            case exp.Paren():
+                return self.truth(node.this)
+            case exp.And() | exp.Or():
+                parts = [self.truth(part) for part in _chain(node, type(node))]
+                name = "all_true" if isinstance(node, exp.And) else "any_true"
+                call = Call(name, tuple(part.term for part in parts), span=span)
+                return _bool(call, any(part.nullable for part in parts))
+            case exp.Not():
+                inner = self.truth(node.this)
+                return _bool(Call("negated", (inner.term,), span=span), inner.nullable)
+            case exp.Is():
+                return self._is(node, span)
+            case exp.NullSafeEQ() | exp.NullSafeNEQ():
+                same = Call("is_same", (self.term(node.this), self.term(node.expression)), span=span)
+                return _bool(same if isinstance(node, exp.NullSafeEQ) else Call("negated", (same,), span=span), False)
+            case exp.Between():
+                value, low, high = (self.value(node.args[each]) for each in ("this", "low", "high"))
+                above = Call("is_at_least", (value.term, low.term), span=span)
+                below = Call("is_at_most", (value.term, high.term), span=span)
+                nullable = value.nullable or low.nullable or high.nullable
+                return _bool(Call("all_true", (above, below), span=span), nullable)
+            case exp.In() if not node.args.get("query"):
+                return self._in(node, span)
+            case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
+                left, right = self.compared(node)
+                call = Call(COMPARING[COMPARISONS[type(node)]], (left.term, right.term), span=span)
+                return _bool(call, left.nullable or right.nullable)
+            case exp.Exists() | exp.In():
+                self._refuse(
+                    node,
+                    "a subquery's truth is used as a value here",
+                    "use it in WHERE, joined with AND or OR",
+                )
+            case _:
+                return self.value(node)
+
+    def compared(self, node: exp.Expr) -> tuple[Value, Value]:
+        """Both sides of a comparison, which must be of kinds that compare; a text beside a time is a time."""
+        left, right = self.value(node.this), self.value(node.expression)
+        if not _comparable(left.type, right.type):
+            assert left.type is not None
+            assert right.type is not None
+            self.text.refuse(
+                "HW404",
+                f"{left.type.value} and {right.type.value} cannot be compared",
+                node,
+                hint="cast one side: CAST(... AS STRING)",
+            )
+        return left, right
+
+    def _is(self, node: exp.Is, span: Span | None) -> Value:
+        value = self.value(node.this)
+        wanted = node.expression
+        if isinstance(wanted, exp.Null):
+            return _bool(Call("is_null", (value.term,), span=span), False)
+        if isinstance(wanted, exp.Boolean):
+            return _bool(Call("is_same", (value.term, Constant(bool(wanted.this), Type.BOOL)), span=span), False)
+        self._refuse(node, f"`{self.text.written(node)}` is not understood", "write IS NULL, IS TRUE or IS FALSE")
+
+    def _in(self, node: exp.In, span: Span | None) -> Value:
+        if not node.expressions:
+            self._refuse(node, "this IN is not understood", "write x IN (1, 2) or x IN (SELECT ...)")
+        value = self.value(node.this)
+        items = [self.value(item) for item in node.expressions]
+        same = [Call("is_equal", (value.term, item.term), span=span) for item in items]
+        nullable = value.nullable or any(item.nullable for item in items)
+        return _bool(Call("any_true", tuple(same), span=span), nullable)
+
+    # The cases
+
+    def _literal(self, node: exp.Literal, span: Span | None) -> Value:
+        text = str(node.this)
+        if node.is_string:
+            return Value(Constant(text, Type.STRING, span=span), Type.STRING, False)
+        try:
+            if text.isdigit():
+                number = int(text)
+                if number >= _LARGEST:
+                    self.text.refuse("HW108", f"`{text}` does not fit into 64 bits", node, hint="write it as a float")
+                return Value(Constant(number, Type.INT, span=span), Type.INT, False)
+            return Value(Constant(float(text), Type.FLOAT, span=span), Type.FLOAT, False)
+        except ValueError:
+            self.text.refuse("HW101", f"`{text}` is no number", node)
+
+    def _negative(self, node: exp.Neg, span: Span | None) -> Value:
+        if isinstance(node.this, exp.Literal) and str(node.this.this) == str(_LARGEST):
+            return Value(Constant(-_LARGEST, Type.INT, span=span), Type.INT, False)
+        inner = self.value(node.this)
+        if isinstance(inner.term, Constant) and isinstance(inner.term.value, int | float):
+            return Value(Constant(-inner.term.value, inner.term.type, span=span), inner.type, False)
+        return Value(Binary("-", Constant(0, Type.INT), inner.term, span=span), inner.type, inner.nullable)
+
+    def _arithmetic(self, node: exp.Binary, span: Span | None) -> Value:
+        left, right = self.value(node.this), self.value(node.expression)
+        sign = _ARITHMETIC[type(node)]
+        later = times.days_later(left, right, sign, span)
+        if later is not None:
+            return later
+        kind = _arithmetic(left.type, right.type)
+        if kind is None and left.type is not None and right.type is not None and not _counts(left.type, right.type):
+            message = f"`{sign}` does not work on {left.type.value} and {right.type.value}"
+            hint = "texts are joined by ||" if sign == "+" else "cast one side: CAST(... AS INT)"
+            self.text.refuse("HW403", message, node, hint=hint)
+        term = Binary(sign, left.term, right.term, span=span)
+        date = kind is Type.TIMESTAMP and any(one.date for one in (left, right)) and _has_whole_days(node)
+        return Value(term, kind, left.nullable or right.nullable, date)
+
+    def _divided(self, node: exp.Expr, span: Span | None) -> Value:
+        left, right = self.value(node.this), self.value(node.expression)
+        if isinstance(right.term, Constant) and right.term.value:
+            return Value(Binary("/", left.term, right.term, span=span), Type.FLOAT, left.nullable)
+        return Value(Call("divide", (left.term, right.term), span=span), Type.FLOAT, True)
+
+    def _joined(self, node: exp.Expr, span: Span | None) -> Value:
+        """`a || b`; and `a | '.' | b`, as 000 writes it, where a text takes part."""
+        parts = list(_chain(node, type(node)))
+        values = [self.value(part) for part in parts]
+        if isinstance(node, exp.BitwiseOr) and not any(value.type is Type.STRING for value in values):
+            self._refuse(node, "`|` on bits is not translated", "write || to join texts")
+        joined = _texts(values)
+        return Value(
+            Call("concat", tuple(value.term for value in joined), span=span),
+            _joined_type(values),
+            any(value.nullable for value in values),
+        )
+
+    def _escaped(self, node: exp.Escape, span: Span | None) -> Value:
+        """`text LIKE pattern ESCAPE mark`"""
+        found = self.value(node.this)
+        inner = found.term.args[0] if node.this.args.get("negate") and isinstance(found.term, Call) else found.term
+        if not isinstance(inner, Call) or inner.function not in ("like", "ilike"):
+            self._refuse(node, "ESCAPE belongs to LIKE", "write text LIKE pattern ESCAPE '!'")
+        call: Term = Call(inner.function, (*inner.args, self.term(node.expression)), span=span)
+        if inner is not found.term:
+            call = Call("negated", (call,), span=span)
+        return Value(call, Type.BOOL, found.nullable)
+
+    def _interval(self, node: exp.Interval, span: Span | None) -> Value:
+        if times.months(node) is not None:
+            self._refuse(
+                node.parent or node, "a month has no length of its own", "add it to a time: at + INTERVAL 1 MONTH"
+            )
+        number, unit = node.this, node.args.get("unit")
+        amount = number.this if isinstance(number, exp.Literal) else None
+        found = duration(str(amount), str(unit.name).lower()) if amount is not None and unit is not None else None
+        if found is None:
+            self.text.refuse("HW110", "this is no span of time", node, hint="write INTERVAL 5 MINUTES")
+        return Value(Constant(found, Type.DURATION, span=span), Type.DURATION, False)
+
+    def _cast(self, node: exp.Expr, span: Span | None) -> Value:
+        inner = self.value(node.this)
+        name = str(node.args["to"].this.value if node.args["to"].this else "")
+        if inner.is_null:
+            kind = Type.TIMESTAMP if name == "DATE" else type_named(name, node.args["to"].expressions)
+            if kind is not None:
+                return Value(Constant(None, kind, span=span), kind, True, name == "DATE")
+        if name == "DATE":
+            written = isinstance(node.this, exp.Literal) and node.this.is_string
+            return times.as_date(self._moment(node, span) if written else inner, span)
+        kind = type_named(name, node.args["to"].expressions)
+        if kind is None:
+            hint = FIXES.get(name.lower(), "cast to INT, DOUBLE, STRING, BOOLEAN, TIMESTAMP or DATE")
+            self._refuse(node, f"there is no cast to {name}", hint)
+        if kind is inner.type:
+            return replace(inner, date=False)
+        if kind is Type.STRING and inner.date:
+            return as_text(inner)
+        if isinstance(node.this, exp.Literal) and kind is Type.TIMESTAMP and node.this.is_string:
+            return self._moment(node, span)
+        called = _CASTS_OF_TIMES.get(kind) if inner.type is Type.TIMESTAMP else _CASTS.get(kind)
+        if called is None:
+            self._refuse(node, f"there is no cast to {kind.value}", "cast to INT, DOUBLE, STRING, BOOLEAN or TIMESTAMP")
+        return Value(Call(called, (inner.term,), span=span), kind, True)
+
+    def _moment(self, node: exp.Expr, span: Span | None) -> Value:
+        """`TIMESTAMP '2024-02-29 12:00:00'` and its like."""
+        text = str(node.this.this)
+        found = to_time(text)
+        if found is None:
+            self.text.refuse(
+                "HW110", f"'{text}' tells no moment", node, hint="write it as '2024-02-29' or '2024-02-29 12:30:00'"
+            )
+        return Value(Constant(found, Type.TIMESTAMP, span=span), Type.TIMESTAMP, False)
+
+    def _case(self, node: exp.Case, span: Span | None) -> Value:
+        otherwise = self._or_null(node.args.get("default"))
+        for branch in reversed(node.args["ifs"]):
+            test: exp.Expr = branch.this
+            if node.this is not None:
+                test = exp.EQ(this=node.this.copy(), expression=test.copy())
+            otherwise = self._choose(test, self.value(branch.args["true"]), otherwise, span)
+        return otherwise
+
+    def _decoded(self, node: exp.DecodeCase, span: Span | None) -> Value:
+        """`decode(x, 1, 'a', 2, 'b', 'else')`; a null is found by a null."""
+        given, *rest = node.expressions
+        otherwise = self._or_null(rest.pop() if len(rest) % 2 else None)
+        for at in range(len(rest) - 2, -1, -2):
+            test = exp.NullSafeEQ(this=given.copy(), expression=rest[at].copy())
+            otherwise = self._choose(test, self.value(rest[at + 1]), otherwise, span)
+        return otherwise
+
+    def _bracket(self, node: exp.Bracket, span: Span | None) -> Value:
+        """`list[0]` and `element_at(list, 1)`; null where there is no such item."""
+        items = self.value(node.this)
+        if items.type is None or not items.type.is_list or len(node.expressions) != 1:
+            self._refuse(node, f"`{self.text.written(node)}` is not translated", "brackets pick an item of an array")
+        place = self.value(node.expressions[0])
+        if node.args.get("offset") == 1:
+            return Value(Call("item", (items.term, place.term), span=span), item_of(items.type), True)
+        return Value(Call("item_from_0", (items.term, place.term), span=span), item_of(items.type), True)
+
+    def _or_null(self, node: exp.Expr | None) -> Value:
+        return NULL if node is None else self.value(node)
+
+    def _choose(self, test: exp.Expr, yes: Value, no: Value, span: Span | None) -> Value:
+        kinds = [each.type for each in (yes, no) if not each.is_null]
+        call = Call("if", (self.truth(test).term, yes.term, no.term), span=span)
+        date = yes.date and no.date
+        return Value(call, widest(kinds), yes.nullable or no.nullable, date)
+
+    # Functions
+
+    def _function(self, node: exp.Expr, span: Span | None) -> Value:
+        named = node if isinstance(node, exp.Anonymous) else as_named(node)
+        if named is not None:
+            return self._named(named, span)
+        known = CALLS.get(type(node))
+        given = [key for key, value in node.args.items() if value not in (None, [], False)]
+        if known is None or not set(given) <= {*known.arguments, *known.ignored}:
+            name = node.sql_name() if isinstance(node, exp.Func) else type(node).__name__.upper()
+            hint = UNSUPPORTED.get(type(node), "name what it gives in a column of the data, or register a function")
+            self._refuse(node, f"`{name}` is not translated", hint)
+        values: list[Value] = []
+        for key in known.arguments:
+            found = node.args.get(key)
+            values += [self.value(each) for each in (found if isinstance(found, list) else [found] if found else [])]
+        if isinstance(node, exp.Concat | exp.ConcatWs):
+            values = _texts(values)
+        found = known.build(values, span)
+        if isinstance(node, exp.Coalesce | exp.Greatest | exp.Least):
+            found = replace(found, date=all(value.date for value in values))
+        if node.args.get("negate"):
+            return Value(Call("negated", (found.term,), span=span), Type.BOOL, found.nullable)
+        return found
+
+    def _named(self, node: exp.Anonymous, span: Span | None) -> Value:
+        name = str(node.this).lower()
+        values = [self.value(arg) for arg in node.expressions]
+        if name in ("isnull", "isnotnull") and len(values) == 1:
+            called = "is_null" if name == "isnull" else "is_not_null"
+            return _bool(Call(called, (values[0].term,), span=span), False)
+        spelt = next((each for each in self.body.context.registry if each.lower() == name), None)
+        function = None if spelt is None else lookup(self.body.context.registry, spelt)
+        if function is None:
+            hint = meant(name, list(self.body.context.registry))
+            self.text.refuse("HW202", f"there is no function `{node.this}`", node, hint=hint)
+        call = Call(function.name, tuple(value.term for value in values), span=span)
+        kind = function.result_type(tuple(value.type for value in values))
+        return Value(call, kind, True, function.name in times.DATES)
+
+    def _refuse(self, node: exp.Expr, message: str, hint: str) -> NoReturn:
+        self.text.refuse("HW117", message, node, hint=hint)
+
+
+def as_text(value: Value) -> Value:
+    """The value as Spark writes it where a text is wanted."""
+    if value.type is Type.STRING:
+        return value
+    if value.date:
+        return Value(Call("format_time", (value.term, Constant("%Y-%m-%d", Type.STRING))), Type.STRING, value.nullable)
+    called = "time_to_string" if value.type is Type.TIMESTAMP else "try_to_string"
+    return Value(Call(called, (value.term,)), Type.STRING, value.nullable)
+
+
+def _texts(values: list[Value]) -> list[Value]:
+    """What is joined, as texts; what may be a list stays as it is, unless a text takes part."""
+    has_text = any(value.type is Type.STRING for value in values)
+    return [value if _is_list(value) or (value.type is None and not has_text) else as_text(value) for value in values]
+
+
+def _is_list(value: Value) -> bool:
+    return value.type is not None and value.type.is_list
+
+
+def _joined_type(values: list[Value]) -> Type:
+    lists = [value.type for value in values if _is_list(value)]
+    return list_of(all_items(item_of(kind) for kind in lists)) if lists else Type.STRING
+
+
+def _has_whole_days(node: exp.Expr) -> bool:
+    """Whether the intervals in a sum are days, so that a date stays one."""
+    units = [
+        str(interval.args["unit"].name).upper() for interval in node.find_all(exp.Interval) if "unit" in interval.args
+    ]
+    return all(unit.rstrip("S") in ("DAY", "WEEK") for unit in units)
+
+
+def is_condition(node: exp.Expr) -> bool:
+    """Whether an expression is true, false or unknown by its shape."""
+    return isinstance(
+        node,
+        exp.And
+        | exp.Or
+        | exp.Not
+        | exp.Is
+        | exp.NullSafeEQ
+        | exp.NullSafeNEQ
+        | exp.Between
+        | exp.In
+        | exp.Exists
+        | exp.EQ
+        | exp.NEQ
+        | exp.LT
+        | exp.LTE
+        | exp.GT
+        | exp.GTE,
+    )
+
+
+def _bool(call: Call, nullable: bool) -> Value:
+    return Value(call, Type.BOOL, nullable)
+
+
+def _comparable(left: Type | None, right: Type | None) -> bool:
+    if left is None or right is None or left is right:
+        return True
+    pair = {left, right}
+    return (
+        pair <= {Type.INT, Type.FLOAT} or pair <= {Type.STRING, Type.ADDRESS} or pair == {Type.STRING, Type.TIMESTAMP}
+    )
+
+
+def _counts(left: Type, right: Type) -> bool:
+    """Whether arithmetic may mean something: the checks know more of durations and times."""
+    return {left, right} <= {Type.INT, Type.FLOAT, Type.TIMESTAMP, Type.DURATION}
+
+
+def _arithmetic(left: Type | None, right: Type | None) -> Type | None:
+    pair = {left, right}
+    if pair == {Type.TIMESTAMP, Type.DURATION}:
+        return Type.TIMESTAMP
+    if pair == {Type.TIMESTAMP}:
+        return Type.DURATION
+    return widest((left, right))
+
+
+def _chain(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
+    parts: list[exp.Expr] = []
+    while isinstance(node, kind):
+        parts.append(node.expression)
+        node = node.this
+    return [node, *reversed(parts)]
+
+
+def is_variable(value: Value) -> bool:
+    return isinstance(value.term, Variable)

@@ -1,0 +1,179 @@
+"""The FROM and WHERE of one SELECT while they are turned into goals: its sources, and what a column's name means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from sqlglot import exp
+
+from headwater.language.sql.scope.context import Context, Scope
+from headwater.language.sql.scope.rules import ALWAYS, Choices, Names, Piece, Same, both
+from headwater.language.sql.scope.sources import Column, Source, Table
+from headwater.language.sql.text.parsed import Place
+from headwater.language.syntax import Atom, Variable
+
+AT = "column"  # the place of a column that `*` stands for: several may have its name
+
+
+@dataclass(slots=True)
+class Found:
+    """A column of a source, as a variable."""
+
+    variable: Variable
+    column: Column
+
+
+@dataclass(slots=True)
+class Body:
+    context: Context
+    scope: Scope
+    owner: str  # the relation it defines: helpers are named after it
+    outer: Body | None = None
+    names: Names = field(default_factory=Names)
+    sources: list[Source] = field(default_factory=list)
+    goals: list[Piece] = field(default_factory=list)
+    choices: Choices = field(default_factory=lambda: [list(way) for way in ALWAYS])
+    borrowed: dict[str, Found] = field(default_factory=dict)  # columns of the queries around this one
+
+    def add(self, table: Table, alias: str, place: Place) -> Source:
+        """One more source, with a variable for each of its columns."""
+        span = self.context.text.span(place)
+        variables = [self.names.variable(column.name, alias) for column in table.columns]
+        variables += [self.names.variable("copy" if table.base else "hidden", alias) for _ in range(table.hidden)]
+        source = Source(alias, table, variables, span)
+        self.sources.append(source)
+        self.goals.append(Atom(table.relation, tuple(variables), span=span))
+        return source
+
+    def restrict(self, ways: Choices) -> None:
+        if len(ways) == 1:
+            self.goals += ways[0]
+        else:
+            self.choices = both(self.choices, ways)
+
+    def identity(self) -> list[Variable]:
+        """What tells the rows of this FROM apart."""
+        return list(dict.fromkeys(variable for source in self.sources for variable in source.identity()))
+
+    # Names
+
+    def column(self, node: exp.Column) -> Found:
+        found = self._own(node)
+        if found is not None:
+            return found
+        around = self.outer
+        while around is not None:
+            found = around._own(node)
+            if found is not None:
+                self._borrow(around, found)
+                return found
+            around = around.outer
+        self._unknown(node)
+        raise AssertionError("an unknown column is refused")
+
+    def _borrow(self, owner: Body, found: Found) -> None:
+        inner: Body | None = self
+        while inner is not None and inner is not owner:
+            inner.borrowed[found.variable.name] = found
+            inner = inner.outer
+
+    def _own(self, node: exp.Column) -> Found | None:
+        name, alias = node.name, node.table
+        if alias:
+            sources = [source for source in self.sources if source.alias.lower() == alias.lower()]
+            if not sources:
+                return None
+            found = self._in(sources[0], name, node)
+            if found is None:
+                self._no_column(sources[0], node)
+            return found
+        holding = [
+            source
+            for source in self.sources
+            if source.table.place(name) is not None and name.lower() not in source.merged
+        ]
+        if len(holding) > 1:
+            self.context.text.refuse(
+                "HW231",
+                f"column `{name}` is ambiguous: {' and '.join(f'`{one.spelt}`' for one in holding)} have it",
+                node,
+                hint=f"write {holding[0].spelt}.{name} or {holding[1].spelt}.{name}",
+            )
+        if holding:
+            return self._in(holding[0], name, node)
+        unsure = [source for source in self.sources if source.table.open]
+        if len(unsure) > 1:
+            self.context.text.refuse(
+                "HW231",
+                f"column `{name}` may belong to {' or '.join(f'`{one.alias}`' for one in unsure)}",
+                node,
+                note="these tables are not declared, so their columns are not known",
+                hint=f"write {unsure[0].alias}.{name}, or declare the tables with CREATE TABLE",
+            )
+        return self._in(unsure[0], name, node) if unsure else None
+
+    def _in(self, source: Source, name: str, node: exp.Column) -> Found | None:
+        place = node.meta.get(AT) if node.meta else None
+        if place is None:
+            place = source.table.place(name)
+            self._refuse_two(source, name, node)
+        if place is None and source.table.open:
+            source.table.columns.append(Column(name))
+            place = len(source.table.columns) - 1
+        if place is None:
+            return None
+        while len(source.variables) <= place:  # only in the pass that finds out columns; its rules are not used
+            source.variables.append(self.names.variable(name, source.alias))
+        variable = source.variables[place]
+        return Found(Variable(variable.name, span=self.context.text.span(node)), source.table.columns[place])
+
+    def _refuse_two(self, source: Source, name: str, node: exp.Column) -> None:
+        if sum(column.name.lower() == name.lower() for column in source.table.columns) > 1:
+            self.context.text.refuse(
+                "HW231",
+                f"column `{name}` is ambiguous: `{source.spelt}` has it twice",
+                node,
+                hint=f"give one of them another name where `{source.spelt}` is made: ... AS {name}2",
+            )
+
+    def _no_column(self, source: Source, node: exp.Column) -> None:
+        columns = [column.name for column in source.table.columns]
+        self.context.text.refuse(
+            "HW230",
+            f"`{source.alias}` has no column `{node.name}`",
+            node,
+            hint=meant(node.name, columns) or f"its columns are {', '.join(columns) or 'none'}",
+        )
+
+    def _unknown(self, node: exp.Column) -> None:
+        text = self.context.text
+        if node.table:
+            aliases = list(dict.fromkeys(source.spelt for source in self.sources))
+            text.refuse(
+                "HW230",
+                f"there is no table `{node.table}` in this FROM",
+                node,
+                hint=meant(node.table, aliases) or f"the tables here are {', '.join(aliases) or 'none'}",
+            )
+        columns = [column for source in self.sources for column in source.shown()]
+        hint = meant(node.name, columns)
+        if hint is None and not self.sources:
+            hint = f"write '{node.name}' in single quotes if a text is meant, or add FROM"
+        text.refuse(
+            "HW230", f"there is no column `{node.name}` here", node, hint=hint or f"there are {listed(columns)}"
+        )
+
+    def same(self, left: Found, right: Found, place: Place) -> Same:
+        check = left.column.nullable or right.column.nullable
+        return Same(left.variable, right.variable, check, self.context.text.span(place))
+
+
+def meant(name: str, known: list[str]) -> str | None:
+    spelt = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), list(spelt), 1)
+    return f"did you mean `{spelt[close[0]]}`?" if close else None
+
+
+def listed(names: list[str]) -> str:
+    return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "") if names else "none"

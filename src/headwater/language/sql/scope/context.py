@@ -1,0 +1,58 @@
+"""What all parts of a translation share: the text, the rules made so far, the names that are taken, the tables.
+
+Tables that nobody declared are found out in a first pass: there, a table takes on every column that a query mentions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.functions.registry import FUNCTIONS, Registry
+from headwater.language.sql.scope.sources import Table
+from headwater.language.sql.text.parsed import Text
+from headwater.language.syntax import Rule
+
+
+@dataclass(slots=True)
+class Context:
+    text: Text
+    tables: dict[str, Table]  # base tables, by name in lower case
+    rules: list[Rule] = field(default_factory=list)
+    made: dict[str, Table] = field(default_factory=dict)  # every relation that rules define
+    notes: list[Diagnostic] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
+    registry: Registry = field(default_factory=lambda: FUNCTIONS)
+    taken: set[str] = field(default_factory=set)  # names of relations, in lower case
+
+    def relation(self, wanted: str) -> str:
+        """A name for a relation that is not taken yet."""
+        name, number = wanted, 2
+        while name.lower() in self.taken:
+            name = f"{wanted}_{number}"
+            number += 1
+        self.taken.add(name.lower())
+        return name
+
+    def define(self, table: Table) -> Table:
+        self.made[table.relation] = table
+        return table
+
+
+class Scope:
+    """The names that a FROM may use: WITH views of this query, then those around it, then the program's."""
+
+    def __init__(self, parent: Scope | None, views: Mapping[str, Table] | None = None) -> None:
+        self.parent = parent
+        self.views: dict[str, Table] = dict(views or {})
+
+    def find(self, name: str) -> Table | None:
+        found = self.views.get(name.lower())
+        if found is None and self.parent is not None:
+            return self.parent.find(name)
+        return found
+
+    def names(self) -> list[str]:
+        inherited = self.parent.names() if self.parent is not None else []
+        return [*(table.relation for table in self.views.values()), *inherited]

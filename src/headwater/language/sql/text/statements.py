@@ -1,0 +1,567 @@
+"""The statements of an SQL text: CREATE TABLE, CREATE STREAM, CREATE VIEW, WITH, SELECT, as they are written.
+
+They are cut out token by token; only queries go to sqlglot. That leaves room for what no SQL parser takes: streams,
+`min() AS cost` in the head of a recursive view (004, section VI), `FROM WINDOW(view, 60)`, a WITH whose views are used
+by the CREATE VIEWs behind it (000, section 2), and statements without semicolons between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TypeAlias
+
+from sqlglot import Token, TokenType, exp
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.source import Span
+from headwater.core.types import Type, list_named
+from headwater.language.sql.text.parsed import Place, Refused, Text
+from headwater.language.sql.text.sql_types import FIXES, type_named
+from headwater.language.syntax import ColumnDeclaration, Declaration, Duration, Kind, Window
+from headwater.language.units import duration
+
+_SET_WORDS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS"})
+_AFTER_BRACKET = _SET_WORDS | {"ORDER", "LIMIT", "OFFSET", "JOIN"}
+_CREATE_WORDS = frozenset({"OR", "REPLACE", "GLOBAL", "TEMP", "TEMPORARY", "EXTERNAL", "RECURSIVE", "MATERIALIZED"})
+
+
+@dataclass(frozen=True, slots=True)
+class HeadColumn:
+    """A column that the head of a view names, with the aggregate it is kept by: `min() AS cost`."""
+
+    name: str
+    aggregate: str | None
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`name(columns) AS query`, of a CREATE VIEW or a WITH."""
+
+    name: str
+    columns: tuple[HeadColumn, ...] | None
+    query: Query
+    recursive: bool
+    span: Span | None
+    kept: bool = False  # MATERIALIZED: shown also beside a SELECT
+    passing: bool = False  # TEMP: never shown
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """`WITH views SELECT ...`; without a SELECT, the views are what the statement gives."""
+
+    views: tuple[View, ...]
+    select: exp.Expr | None
+    recursive: bool
+    window: Window | None
+    span: Span | None
+    tokens: tuple[Token, ...] = field(default=(), compare=False, repr=False)  # those of the SELECT
+
+
+Statement: TypeAlias = Declaration | View | Query
+
+
+def read_statements(text: Text) -> tuple[list[Statement], list[Diagnostic]]:
+    """All statements, and what is wrong with those that could not be read."""
+    reader = _Reader(text)
+    found: list[Statement] = []
+    problems: list[Diagnostic] = []
+    try:
+        reader.tokens = _with_plain_names(text.tokens())
+    except Refused as refused:
+        return [], [refused.diagnostic]
+    while reader.skip_semicolons():
+        try:
+            found.append(reader.statement())
+        except Refused as refused:
+            problems.append(refused.diagnostic)
+            reader.skip_statement()
+    return found, problems
+
+
+def with_views(text: Text, clause: exp.With) -> tuple[View, ...]:
+    """The views of a WITH that the parser has read."""
+    views = []
+    for view in clause.expressions:
+        given = view.args["alias"].args.get("columns") or []
+        columns = tuple(HeadColumn(each.name, None, text.span(each)) for each in given) or None
+        span = text.span(view.args["alias"].this)
+        query = Query((), view.this, False, None, span)
+        views.append(View(view.alias, columns, query, bool(clause.args.get("recursive")), span))
+    return tuple(views)
+
+
+def read_query(text: Text, tokens: Sequence[Token]) -> Query:
+    """The one query that these tokens are; raises Refused."""
+    reader = _Reader(text)
+    reader.tokens = list(tokens)
+    found = reader.query(tokens[0])
+    if found.select is None or reader.at < len(reader.tokens):
+        text.refuse("HW101", "this subquery does not go on like this", reader.here())
+    return found
+
+
+class _Reader:
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self.tokens: list[Token] = []
+        self.at = 0
+
+    # Tokens
+
+    def word(self, ahead: int = 0) -> str:
+        place = self.at + ahead
+        return self.tokens[place].text.upper() if place < len(self.tokens) and not self._quoted(place) else ""
+
+    def _quoted(self, place: int) -> bool:
+        return self.tokens[place].token_type in (TokenType.STRING, TokenType.IDENTIFIER)
+
+    def here(self) -> Place:
+        return self.tokens[min(self.at, len(self.tokens) - 1)]
+
+    def take(self, *words: str) -> bool:
+        if all(self.word(ahead) == each for ahead, each in enumerate(words)):
+            self.at += len(words)
+            return True
+        return False
+
+    def expect(self, word: str, hint: str | None = None) -> None:
+        if not self.take(word):
+            self.text.refuse("HW101", f"`{word}` is missing here", self.here(), hint=hint)
+
+    def name(self, of_what: str) -> tuple[str, Token]:
+        """A name, without the database in front of it."""
+        if self.at >= len(self.tokens) or not (self._quoted(self.at) or self.word()[:1].isidentifier()):
+            self.text.refuse("HW101", f"the name of {of_what} is missing here", self.here())
+        token = self.tokens[self.at]
+        self.at += 1
+        while self.take("."):
+            token = self.tokens[min(self.at, len(self.tokens) - 1)]
+            self.at += 1
+        return token.text, token
+
+    def skip_semicolons(self) -> bool:
+        while self.take(";"):
+            pass
+        return self.at < len(self.tokens)
+
+    def skip_statement(self) -> None:
+        """Behind a mistake: to the next semicolon, or to the next CREATE that begins a line."""
+        while self.at < len(self.tokens) and self.word() != ";":
+            self.at += 1
+            if self.word() == "CREATE" and self.tokens[self.at].line > self.tokens[self.at - 1].line:
+                return
+
+    def group(self) -> list[Token]:
+        """The tokens inside the bracket that opens here."""
+        opening = self.tokens[self.at]
+        depth = 0
+        for place in range(self.at, len(self.tokens)):
+            kind = self.tokens[place].token_type
+            depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
+            if depth == 0:
+                inside = self.tokens[self.at + 1 : place]
+                self.at = place + 1
+                return inside
+        self.text.refuse("HW105", "this bracket is not closed", opening, hint="write `)` where it ends")
+
+    # Statements
+
+    def statement(self) -> Statement:
+        start = self.tokens[self.at]
+        if not self.take("CREATE"):
+            return self.query(start)
+        words = set()
+        while self.word() in _CREATE_WORDS:
+            words.add(self.word())
+            self.at += 1
+        if self.take("TABLE"):
+            self._if_not_exists()
+            return self._table(Kind.RELATION, start)
+        if self.take("STREAM"):
+            self.take(":")
+            return self._table(Kind.STREAM, start)
+        if self.take("VIEW"):
+            self._if_not_exists()
+            return self._view(words)
+        self.text.refuse(
+            "HW101",
+            f"there is no CREATE {self.word() or '...'} here",
+            self.here(),
+            hint="write CREATE TABLE, CREATE STREAM or CREATE [RECURSIVE] VIEW",
+        )
+
+    def _if_not_exists(self) -> None:
+        self.take("IF", "NOT", "EXISTS")
+
+    def _view(self, words: set[str]) -> View:
+        name, token = self.name("the view")
+        columns = self._head_columns() if self.word() == "(" else None
+        self.expect("AS", "write CREATE VIEW name AS SELECT ...")
+        start = self.tokens[min(self.at, len(self.tokens) - 1)]
+        query = self.query(start)
+        if query.select is None:
+            self.text.refuse("HW102", "the view has no SELECT", token, hint="write SELECT ... behind the WITH")
+        recursive = "RECURSIVE" in words
+        passing = bool(words & {"TEMP", "TEMPORARY"})
+        return View(name, columns, query, recursive, self.text.span(token), "MATERIALIZED" in words, passing)
+
+    def query(self, start: Token) -> Query:
+        views: list[View] = []
+        recursive = False
+        bracketed = self._opens_with()
+        if bracketed:
+            self.at += 1
+        if self.take("WITH"):
+            recursive = self.take("RECURSIVE")
+            views.append(self._named(recursive))
+            while self.take(","):
+                views.append(self._named(recursive))
+            if self.word() in ("", ";", "CREATE", "WITH") or self._quoted(self.at):
+                span = self.text.span(start)
+                return Query(tuple(views), None, recursive, None, span)
+        tokens = self._query_tokens(bracketed)
+        kept, window = self._without_window(tokens)
+        select = self.text.parse(kept, start)
+        span = self.text.span(start, tokens[-1])
+        return Query(tuple(views), select, recursive, window, span, tuple(tokens))
+
+    def _opens_with(self) -> bool:
+        """Whether a bracket holds the whole of `(WITH ... SELECT ...)`."""
+        return self.word() == "(" and self.word(1) == "WITH"
+
+    def _named(self, recursive: bool) -> View:
+        name, token = self.name("the view")
+        columns = self._head_columns() if self.word() == "(" else None
+        if self.word() == "MAX" and self.word(1) == "RECURSION":
+            self.text.refuse(
+                "HW117",
+                "MAX RECURSION LEVEL is not translated",
+                self.here(),
+                note="a recursion ends by itself when nothing new follows; a guard stops one that would not",
+                hint="leave it out; to go only so far, count the steps in a column and bound it in WHERE",
+            )
+        self.take("AS")
+        self.take("NOT")
+        self.take("MATERIALIZED")
+        if self.word() != "(":
+            self.text.refuse("HW101", "the query of this view stands in brackets", self.here(), hint="write AS ( ... )")
+        start = self.tokens[self.at]
+        if self.word(1) == "WITH":
+            before = self.at
+            inside = _Reader(self.text)
+            inside.tokens = self.group()
+            query = inside.query(start)
+            if self.word() not in _SET_WORDS and inside.at == len(inside.tokens):
+                return View(name, columns, query, recursive, self.text.span(token))
+            self.at = before
+        begin = self.at
+        self.group()
+        while self.word() in _SET_WORDS:  # 004 leaves out the brackets around the union
+            self.at += 1
+            while self.take("ALL") or self.take("DISTINCT"):
+                pass
+            if self.word() != "(":
+                self.text.refuse(
+                    "HW101", "this part of the union stands in brackets", self.here(), hint="write ( ... )"
+                )
+            self.group()
+        tokens = self.tokens[begin : self.at]
+        kept, window = self._without_window(tokens)
+        select = self.text.parse(kept, start)
+        query = Query((), select, False, window, self.text.span(start, tokens[-1]), tuple(tokens))
+        return View(name, columns, query, recursive, self.text.span(token))
+
+    def _head_columns(self) -> tuple[HeadColumn, ...]:
+        parts = list(_split(self.group()))
+        found = []
+        for part in parts:
+            if len(part) == 1:
+                found.append(HeadColumn(part[0].text, None, self.text.span(part[0])))
+            elif len(part) >= 3 and part[1].token_type is TokenType.L_PAREN:
+                inside = [token for token in part[2:] if token.token_type is not TokenType.R_PAREN]
+                named = [token for token in inside if token.token_type is not TokenType.ALIAS]
+                if len(named) != 1:
+                    self.text.refuse("HW101", "this column has no name", part[0], hint="write min() AS cost")
+                found.append(HeadColumn(named[0].text, part[0].text.lower(), self.text.span(part[0], part[-1])))
+            else:
+                place: Place = part[0] if part else self.here()
+                self.text.refuse("HW101", "a column's name stands here, or `min() AS name`", place)
+        return tuple(found)
+
+    def _query_tokens(self, bracketed: bool) -> list[Token]:
+        """The tokens of a query that begins here, up to where it ends."""
+        begin = self.at
+        depth = 0
+        while self.at < len(self.tokens):
+            word = self.word()
+            if depth == 0 and self.at > begin:
+                if word == ";" or word in ("CREATE", "WITH"):
+                    break
+                closed = self.tokens[self.at - 1].token_type is TokenType.R_PAREN
+                if closed and word == "SELECT" and self.tokens[begin].token_type is TokenType.L_PAREN:
+                    break
+            kind = self.tokens[self.at].token_type
+            depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
+            if depth < 0:
+                if not bracketed:
+                    self.text.refuse("HW101", "this bracket closes nothing", self.tokens[self.at])
+                tokens = self.tokens[begin : self.at]
+                self.at += 1
+                return tokens
+            self.at += 1
+        if depth > 0:
+            self.at = next(
+                place
+                for place in range(begin, len(self.tokens))
+                if self.tokens[place].token_type is TokenType.L_PAREN and not self._closes(place)
+            )
+            self.group()
+        return self.tokens[begin : self.at]
+
+    def _closes(self, place: int) -> bool:
+        depth = 0
+        for token in self.tokens[place:]:
+            depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+            if depth == 0:
+                return True
+        return False
+
+    # Windows
+
+    def _without_window(self, tokens: Sequence[Token]) -> tuple[list[Token], Window | None]:
+        """A query's tokens without `WINDOW(view, 60)` around a table and `WINDOW(60 minutes)` behind it."""
+        kept: list[Token] = []
+        window: Window | None = None
+        place = depth = 0
+        own = _brackets_around(tokens)
+        while place < len(tokens):
+            token = tokens[place]
+            depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+            opens = place + 2 < len(tokens) and tokens[place + 1].token_type is TokenType.L_PAREN
+            if token.text.upper() == "WINDOW" and opens and not self._is_function(kept, tokens[place + 2]):
+                end = next(
+                    (at for at in range(place, len(tokens)) if tokens[at].token_type is TokenType.R_PAREN), len(tokens)
+                )
+                parts = list(_split(tokens[place + 2 : end]))
+                if parts and parts[0] and parts[0][0].token_type is not TokenType.NUMBER:
+                    kept += parts.pop(0)
+                if depth > own:
+                    self.text.refuse(
+                        "HW117",
+                        "WINDOW of a subquery is not translated",
+                        token,
+                        note="a window is that of the whole query: it shows what follows from the rows inside it",
+                        hint="name the subquery as a view, and write FROM WINDOW(view, 60) in the last SELECT",
+                    )
+                if window is not None:
+                    self.text.refuse("HW101", "a query has one window", token, hint="give the query one WINDOW(...)")
+                window = self._window(parts, token)
+                place = end + 1
+            else:
+                kept.append(token)
+                place += 1
+        return kept, window
+
+    def _is_function(self, before: list[Token], inside: Token) -> bool:
+        """`window(ts, '5 minutes')` in a SELECT list is a function of Spark's."""
+        if inside.token_type is TokenType.NUMBER:
+            return False
+        return not before or before[-1].text.upper() not in ("FROM", "JOIN", ",")
+
+    def _window(self, parts: list[list[Token]], place: Token) -> Window:
+        extents = [self._extent(part, place) for part in parts]
+        if not 1 <= len(extents) <= 2:
+            self.text.refuse("HW101", "a window has a size, and perhaps a slide", place, hint="write WINDOW(view, 60)")
+        span = self.text.span(place, *(token for part in parts for token in part))
+        return Window(extents[0], extents[1] if len(extents) == 2 else None, span=span)
+
+    def _extent(self, tokens: list[Token], place: Token) -> Duration | int:
+        if len(tokens) == 1 and tokens[0].token_type is TokenType.NUMBER and tokens[0].text.isdigit():
+            return int(tokens[0].text)
+        words = " ".join(token.text for token in tokens if token.text.upper() != "INTERVAL").split()
+        found = duration(words[0], words[1]) if len(words) == 2 and words[0].isdigit() else None
+        if found is None:
+            self.text.refuse(
+                "HW110", "this is no span of time", tokens[0] if tokens else place, hint="write 60 minutes"
+            )
+        return found
+
+    # Tables
+
+    def _table(self, kind: Kind, start: Token) -> Declaration:
+        name, token = self.name("the table")
+        if self.word() != "(":
+            self.text.refuse("HW101", "the columns of the table are missing", token, hint="write (name type, ...)")
+        columns: list[ColumnDeclaration] = []
+        key: list[str] = []
+        for part in _split(self.group()):
+            words = [each.text.upper() for each in part]
+            if words[:1] == ["CONSTRAINT"]:
+                part, words = part[2:], words[2:]
+            if words and (words[0].startswith("PRIMARY") or words[:2] == ["KEY", "("]):
+                key += [each.text for each in part if each.token_type not in _PUNCTUATION and not _is_key(each)]
+                continue
+            for column, is_key in self._columns(part, token):
+                columns.append(column)
+                key += [column.name] * is_key
+        ttl: Duration | int | None = None
+        if self.take("TTL"):
+            begin = self.at
+            self.at += 2 if self.word(1).lower() not in ("", ";", "create", "with", "select") else 1
+            ttl = self._extent(self.tokens[begin : self.at], start)
+        if self.word() not in ("", ";", "CREATE", "WITH", "SELECT", "VALUES", "("):
+            self.text.refuse(
+                "HW101",
+                f"CREATE TABLE does not go on with `{self.word()}`",
+                self.here(),
+                hint="the data come from files, frames or Spark; here only the columns are told",
+            )
+        if kind is Kind.STREAM and columns:
+            columns[0] = replace(columns[0], nullable=False)  # a row of a stream has a time
+        names = {column.name.lower(): column.name for column in columns}
+        spelt = tuple(names.get(each.lower(), each) for each in key) or None
+        return Declaration(kind, name, tuple(columns), spelt, ttl, span=self.text.span(token))
+
+    def _columns(self, part: list[Token], place: Token) -> Iterator[tuple[ColumnDeclaration, bool]]:
+        """`name type`, or `name: type`; 004 forgets a comma, which the colons make good."""
+        rest = [token for token in part if token.token_type is not TokenType.COLON]
+        colons = [token for token in part if token.token_type is TokenType.COLON]
+        if len(colons) > 1 and len(rest) == 2 * len(colons):
+            for at in range(0, len(rest), 2):
+                yield self._column(rest[at : at + 2], place)
+        else:
+            yield self._column(rest, place)
+
+    def _column(self, tokens: list[Token], place: Token) -> tuple[ColumnDeclaration, bool]:
+        if not tokens:
+            self.text.refuse("HW101", "a column is missing here", place, hint="write (name type, ...)")
+        name = tokens[0]
+        if len(tokens) < 2:
+            self.text.refuse("HW109", f"column `{name.text}` has no type", name, hint=f"write {name.text} STRING")
+        digits = [token.text for token in tokens[2:] if token.token_type is TokenType.NUMBER]
+        kind, behind = type_named(tokens[1].text, digits), tokens[2:]
+        if kind is Type.LIST:
+            kind, behind = self._array(tokens[1:])
+        if kind is None:
+            fix = FIXES.get(tokens[1].text.lower())
+            self.text.refuse(
+                "HW109",
+                f"no column has the type {tokens[1].text}" if fix else f"there is no type `{tokens[1].text}`",
+                tokens[1],
+                note="the types are INT, BIGINT, DOUBLE, STRING, BOOLEAN, TIMESTAMP, ARRAY and their kin",
+                hint=fix,
+            )
+        words = [token.text.upper() for token in behind]
+        self._refuse_options(behind)
+        is_key = any(map(_is_key, behind))
+        required = is_key or ("NOT", "NULL") in pairwise(words)
+        return _declared(name.text, kind, nullable=not required, span=self.text.span(name, tokens[-1])), is_key
+
+    def _refuse_options(self, tokens: list[Token]) -> None:
+        """What stands behind a type: promises about the data may stand there, what would change it may not."""
+        depth = 0
+        for token in tokens:
+            depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+            word = token.text.upper()
+            if word in _PROMISES:
+                return
+            if depth == 0 and token.token_type not in _CLOSING and word not in _BEHIND_TYPE and not _is_key(token):
+                self.text.refuse(
+                    "HW117",
+                    f"{word} of a column is not translated",
+                    token,
+                    hint=f"leave out {word}: rows come with all their values",
+                )
+
+    def _array(self, tokens: list[Token]) -> tuple[Type | None, list[Token]]:
+        """The type of `ARRAY<INT>` and its like, and the tokens behind it."""
+        kind = type_named(tokens[0].text)
+        if kind is not Type.LIST or len(tokens) < 2 or tokens[1].text != "<":
+            return kind, tokens[1:]
+        items, rest = self._array(tokens[2:]) if len(tokens) > 2 else (None, tokens[:0])
+        if not rest or not rest[0].text.startswith(">"):
+            self.text.refuse("HW109", "the items of this array have no type", tokens[0], hint="write ARRAY<BIGINT>")
+        if items is None:
+            self.text.refuse("HW109", f"no array has items of type {tokens[2].text}", tokens[2])
+        return list_named([items]), rest[1:]
+
+
+def _with_plain_names(tokens: list[Token]) -> list[Token]:
+    """The tokens with words such as `drop` as plain names, where they can be nothing else."""
+    found = []
+    for place, token in enumerate(tokens):
+        before = tokens[place - 1].text if place else ";"
+        if token.token_type in _STATEMENT_WORDS and before != ";":
+            token = Token(TokenType.VAR, token.text, line=token.line, col=token.col, start=token.start, end=token.end)
+        found.append(token)
+    return found
+
+
+_STATEMENT_WORDS = frozenset(
+    {
+        TokenType.ALTER,
+        TokenType.CACHE,
+        TokenType.COMMENT,
+        TokenType.COPY,
+        TokenType.DROP,
+        TokenType.KILL,
+        TokenType.LOAD,
+        TokenType.MERGE,
+        TokenType.REFRESH,
+        TokenType.TRUNCATE,
+    }
+)
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.LT})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.GT})
+_PROMISES = frozenset({"UNIQUE", "REFERENCES", "CHECK", "CONSTRAINT", "COMMENT"})  # the data keep them, or do not
+_BEHIND_TYPE = frozenset({"NOT", "NULL", "PRECISION", "VARYING", "WITH", "WITHOUT", "LOCAL", "TIME", "ZONE"})
+_PUNCTUATION = frozenset({TokenType.L_PAREN, TokenType.R_PAREN, TokenType.COMMA})
+
+
+def _brackets_around(tokens: Sequence[Token]) -> int:
+    """How many pairs of brackets hold all of it."""
+    found = 0
+    while tokens and tokens[0].token_type is TokenType.L_PAREN and _closing(tokens) == len(tokens) - 1:
+        tokens, found = tokens[1:-1], found + 1
+    return found
+
+
+def _closing(tokens: Sequence[Token]) -> int:
+    """Where the bracket closes that opens first."""
+    depth = 0
+    for place, token in enumerate(tokens):
+        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+        if depth == 0:
+            return place
+    return len(tokens)
+
+
+def _is_key(token: Token) -> bool:
+    return token.text.upper() in ("PRIMARY", "KEY", "PRIMARY KEY")
+
+
+def _declared(name: str, kind: Type, *, nullable: bool, span: Span | None) -> ColumnDeclaration:
+    return ColumnDeclaration(name, kind, nullable, span=span)
+
+
+def _split(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """The parts between commas that stand in no bracket."""
+    if not tokens:
+        return
+    depth = 0
+    part: list[Token] = []
+    for token in tokens:
+        if token.token_type in (TokenType.L_PAREN, TokenType.LT):
+            depth += 1
+        elif token.token_type in (TokenType.R_PAREN, TokenType.GT):
+            depth -= 1
+        if token.token_type is TokenType.COMMA and depth == 0:
+            yield part
+            part = []
+        else:
+            part.append(token)
+    yield part

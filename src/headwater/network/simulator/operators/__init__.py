@@ -1,0 +1,1 @@
+"""The operators of 000: Fixpoint, MinShip, and aggregate selection."""

@@ -1,0 +1,72 @@
+"""Fixpoint: the rows of one table on one node, each with its provenance (000, Algorithm 1).
+
+A derivation that is new, also of a row that is there, goes on to the joins; one that is absorbed does not. A row is
+in the view while its provenance holds.
+
+Where this departs from Algorithm 1:
+
+- What goes on is the derivation as it came, or all that is known of the row, whichever is smaller: absorption
+  makes the whole simpler than its parts. The algorithm sends `new AND NOT old`, which says the same to whoever knows
+  `old`, but is not monotone, and is wrong by itself once `old` has died.
+- The algorithm ignores deletions on the recursive stream and, in its code, sends none either (its text says that it
+  does). Here no deletion of a derived row travels at all: dead *facts* do, to every node that may name them, and each
+  node frees all its annotations of them: tables, joins and what waits in MinShip alike.
+- A table with aggregates lets only its best rows into the view (see `selection`), but keeps all.
+- With lazy shipping, derivations beyond the first are neither merged nor passed on (see `provenances`): whatever
+  they lead to has been told already, by the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from typing import Generic
+
+from headwater.network.simulator.operators.selection import AggSel
+from headwater.network.simulator.provenance.algebra import Algebra, Annotation
+from headwater.network.simulator.provenance.provenances import Provenances
+from headwater.network.simulator.rows.table import HashTable
+from headwater.network.simulator.rows.terms import Row
+from headwater.plan.model import Pick
+
+
+class Fixpoint(Generic[Annotation]):
+    """`table` is what the joins see: all rows, or those that passed the selection."""
+
+    def __init__(
+        self, algebra: Algebra[Annotation], table: HashTable[Annotation], picks: tuple[Pick, ...], *, lazy: bool
+    ) -> None:
+        self.store = Provenances(algebra, HashTable() if picks else table, lazy=lazy)
+        self.selection = AggSel(self.store, table, picks) if picks else None
+
+    @property
+    def known(self) -> Mapping[Row, Annotation]:
+        """The rows of which a derivation holds."""
+        return self.store.table.rows
+
+    def offer(self, row: Row, provenance: Annotation) -> Annotation | None:
+        """A derivation came; what goes on to the joins, if anything."""
+        if self.selection is None:
+            return self.store.add(row, provenance)
+        passing = self.selection.offer(row, provenance)
+        return passing[0][1] if passing else None
+
+    def without(self, dead: Set[int]) -> list[Row]:
+        """Facts died; the rows that are gone with them."""
+        return self.store.without(dead) if self.selection is None else self.selection.without(dead)
+
+    def passing(self) -> list[tuple[Row, Annotation]]:
+        """Rows that go on only now, because better ones are gone."""
+        return [] if self.selection is None else self.selection.passing()
+
+    def shows(self, row: Row) -> bool:
+        """Whether the row is in the view."""
+        return row in self.store.table.rows if self.selection is None else self.selection.shows(row)
+
+    def rows(self) -> Iterator[Row]:
+        """The view."""
+        return (row for row in self.store.table.rows if self.shows(row))
+
+    def stored(self) -> Iterator[tuple[Row, Annotation]]:
+        yield from self.store.stored()
+        if self.selection is not None:
+            yield from self.selection.passed.rows.items()

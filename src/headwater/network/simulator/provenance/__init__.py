@@ -1,0 +1,1 @@
+"""Annotations of rows, kept by nodes and sent between them."""

@@ -1,0 +1,1 @@
+"""Rows on one node: tables, joins, terms and aggregates."""

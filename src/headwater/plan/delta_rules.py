@@ -1,0 +1,280 @@
+"""Delta rules: the ways through a rule, with the order of its goals chosen.
+
+The order is greedy: whatever can be tested or computed is done at once; among the atoms left, the one with
+the largest share of known columns comes next, a fully known one first of all; at a tie, base tables come before
+derived ones and the rule's own recursion last, because a view is mostly larger than what it is made from. A join
+that gives nothing anyone asks for later need only find one match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+from headwater.core.types import Type
+from headwater.core.widening import keeps
+from headwater.language import syntax
+from headwater.plan.model import (
+    Absent,
+    DeltaRule,
+    Join,
+    Let,
+    Literal,
+    Owned,
+    Pattern,
+    Pull,
+    Reads,
+    Source,
+    Step,
+    Test,
+    Var,
+    literal,
+)
+from headwater.plan.tables import Draft
+from headwater.program.terms import goal_names, names
+
+
+def pattern(table: str, args: Sequence[syntax.Term], bound: Iterable[str]) -> Pattern:
+    """How an atom's arguments meet a row when `bound` variables are known."""
+    known = set(bound)
+    key: list[tuple[int, Source]] = []
+    binds: list[tuple[int, str]] = []
+    equal: list[tuple[int, int]] = []
+    first: dict[str, int] = {}
+    for column, arg in enumerate(args):
+        match arg:
+            case syntax.Variable(name=name) if name in known:
+                key.append((column, Var(name)))
+            case syntax.Variable(name=name) if name in first:
+                equal.append((first[name], column))
+            case syntax.Variable(name=name):
+                first[name] = column
+                binds.append((column, name))
+            case syntax.Constant() | syntax.ListTerm():
+                key.append((column, literal(arg)))
+            case syntax.Wildcard():
+                pass
+            case _:
+                raise AssertionError(f"a checked atom has no argument {arg!r}")
+    return Pattern(table, tuple(key), tuple(binds), tuple(equal))
+
+
+class _Goals:
+    """The goals of one rule that a delta rule has still to take."""
+
+    def __init__(self, draft: Draft, bound: set[str], reads: dict[int, Reads]) -> None:
+        self.bound = bound
+        self.reads = reads
+        self.types = draft.types
+        self.weights = draft.weights
+        self.ordered = draft.ordered
+        self.atoms: dict[int, syntax.Atom] = {}
+        self.owned = draft.owned
+        self.mine = draft.mine
+        self.others: list[syntax.Assign | syntax.Comparison | syntax.Condition | syntax.Negation] = []
+        for goal in draft.body:
+            if isinstance(goal, syntax.Atom):
+                self.atoms[len(self.atoms)] = goal
+            else:
+                self.others.append(goal)
+
+    def take_ready(self) -> Iterable[Step]:
+        """Steps for all goals whose variables are known: tests first, and of the assignments only those that a goal
+        asks for, so that nothing is computed for bindings that a later goal excludes."""
+        progress = True
+        while progress:
+            progress = False
+            yield from self._take_owned()
+            for goal in sorted(self.others, key=lambda goal: isinstance(goal, syntax.Assign)):
+                if isinstance(goal, syntax.Assign) and self.atoms and not self._asked_for(goal.variable.name):
+                    continue
+                step = self._ready(goal)
+                if step is not None:
+                    self.others.remove(goal)
+                    progress = True
+                    yield step
+                    break
+
+    def _take_owned(self) -> Iterable[Step]:
+        match self.owned:
+            case Var(name=name) if name in self.bound:
+                yield Owned(Var(name), self.types[name], self.mine)
+            case Literal(type=kind) as constant:
+                yield Owned(constant, kind, self.mine)
+            case _:
+                return
+        self.owned = None
+
+    def _asked_for(self, name: str) -> bool:
+        """Whether a goal that is not taken yet needs a variable, or can be looked up by it."""
+        if name in self.bound or self.owned == Var(name):
+            return True
+        atoms = any(
+            isinstance(arg, syntax.Variable) and arg.name == name for atom in self.atoms.values() for arg in atom.args
+        )
+        return atoms or any(name in goal_names(goal) for goal in self.others if not _assigns(goal, name))
+
+    def _ready(self, goal: syntax.Assign | syntax.Comparison | syntax.Condition | syntax.Negation) -> Step | None:
+        match goal:
+            case syntax.Assign(variable=variable, term=term):
+                if not names(term) <= self.bound:
+                    return None
+                if variable.name in self.bound:
+                    return Test(syntax.Comparison("=", variable, term, span=goal.span))
+                self.bound.add(variable.name)
+                return Let(variable.name, self.types[variable.name], term)
+            case syntax.Comparison(left=left, right=right):
+                return Test(goal) if names(left) | names(right) <= self.bound else None
+            case syntax.Condition(call=call):
+                return Test(goal) if names(call) <= self.bound else None
+            case syntax.Negation(atom=atom):
+                asked = {arg.name for arg in atom.args if isinstance(arg, syntax.Variable)}
+                return Absent(pattern(atom.relation, atom.args, self.bound)) if asked <= self.bound else None
+            case other:
+                assert_never(other)
+
+    def next_atom(self) -> tuple[int, syntax.Atom]:
+        def rank(item: tuple[int, syntax.Atom]) -> tuple[bool, float, int, int]:
+            slot, atom = item
+            known = sum(
+                arg.name in self.bound if isinstance(arg, syntax.Variable) else not isinstance(arg, syntax.Wildcard)
+                for arg in atom.args
+            )
+            share = known / len(atom.args) if atom.args else 1.0
+            return share < 1.0, -share, self.weights[atom.relation], slot
+
+        if self.ordered:
+            slot = min(self.atoms)
+        else:
+            slot, _ = min(self.atoms.items(), key=rank)
+        return slot, self.atoms.pop(slot)
+
+
+def _assigns(goal: syntax.Goal, name: str) -> bool:
+    return isinstance(goal, syntax.Assign) and goal.variable.name == name
+
+
+def _finish(draft: Draft, rule: int, start: Pattern | None, atom: int | None, goals: _Goals) -> DeltaRule:
+    steps: list[Step] = list(goals.take_ready())
+    while goals.atoms:
+        slot, body_atom = goals.next_atom()
+        meet = pattern(body_atom.relation, body_atom.args, goals.bound)
+        goals.bound.update(name for _, name in meet.binds)
+        steps.append(Join(slot, meet, goals.reads[slot], ()))
+        steps.extend(goals.take_ready())
+    assert not goals.others, "a safe rule leaves no goal behind"
+    assert goals.owned is None, "a safe rule binds its head"
+    return DeltaRule(rule, start, atom, _keep_needed(steps, {one.name for one in draft.head if isinstance(one, Var)}))
+
+
+def _keep_needed(steps: list[Step], needed: set[str]) -> tuple[Step, ...]:
+    """Tell each join which variables to carry on: those that a later step or the head asks for."""
+    out: list[Step] = []
+    for step in reversed(steps):
+        match step:
+            case Join(atom=atom, pattern=meet, reads=reads):
+                given = {name for _, name in meet.binds}
+                out.append(Join(atom, meet, reads, tuple(sorted(needed)), any=not (given & needed) and not meet.equal))
+                needed = (needed - given) | _names(meet.key)
+            case Absent(pattern=meet):
+                out.append(step)
+                needed = needed | _names(meet.key)
+            case Let(variable=variable, term=term):
+                out.append(step)
+                needed = (needed - {variable}) | names(term)
+            case Test(goal=syntax.Comparison(left=left, right=right)):
+                out.append(step)
+                needed = needed | names(left) | names(right)
+            case Test(goal=syntax.Condition(call=call)):
+                out.append(step)
+                needed = needed | names(call)
+            case Owned(source=source):
+                out.append(step)
+                needed = needed | ({source.name} if isinstance(source, Var) else set())
+            case other:
+                raise AssertionError(other)
+    return tuple(reversed(out))
+
+
+def _names(key: tuple[tuple[int, Source], ...]) -> set[str]:
+    return {source.name for _, source in key if isinstance(source, Var)}
+
+
+def _everything(draft: Draft) -> dict[int, Reads]:
+    return dict.fromkeys(range(sum(isinstance(goal, syntax.Atom) for goal in draft.body)), Reads.ALL)
+
+
+def arrive(draft: Draft, rule: int) -> tuple[DeltaRule, ...]:
+    """One delta rule per positive atom: atoms before it read all rows, atoms after it the old ones."""
+    atoms = [goal for goal in draft.body if isinstance(goal, syntax.Atom)]
+    delta_rules = []
+    for slot, atom in enumerate(atoms):
+        start = pattern(atom.relation, atom.args, ())
+        reads = {other: Reads.ALL if other < slot else Reads.OLD for other in range(len(atoms))}
+        goals = _Goals(draft, {name for _, name in start.binds}, reads)
+        del goals.atoms[slot]
+        delta_rules.append(_finish(draft, rule, start, slot, goals))
+    return tuple(delta_rules)
+
+
+def forbid(draft: Draft, rule: int) -> tuple[DeltaRule, ...]:
+    """A row of a negated atom came: the derivations that held while it was absent.
+
+    Other negated atoms are not asked: theirs may have come in the same transaction, and the proof of the head tells
+    whether the derivation held.
+    """
+    return tuple(_from_negated(draft, rule, goal, still_absent=False) for goal in _negations(draft))
+
+
+def allow(draft: Draft, rule: int) -> tuple[DeltaRule, ...]:
+    """A row of a negated atom went: the derivations that hold if no row matches now."""
+    return tuple(_from_negated(draft, rule, goal, still_absent=True) for goal in _negations(draft))
+
+
+def _negations(draft: Draft) -> list[syntax.Negation]:
+    return [goal for goal in draft.body if isinstance(goal, syntax.Negation)]
+
+
+def _from_negated(draft: Draft, rule: int, goal: syntax.Negation, *, still_absent: bool) -> DeltaRule:
+    start = pattern(goal.atom.relation, goal.atom.args, ())
+    goals = _Goals(draft, {name for _, name in start.binds}, _everything(draft))
+    if not still_absent:
+        goals.others = [other for other in goals.others if not isinstance(other, syntax.Negation)]
+    return _finish(draft, rule, start, None, goals)
+
+
+def spontaneous(draft: Draft, rule: int) -> DeltaRule | None:
+    """The delta rule of a rule without positive atoms: it starts from nothing."""
+    if any(isinstance(goal, syntax.Atom) for goal in draft.body):
+        return None
+    return _finish(draft, rule, None, None, _Goals(draft, set(), {}))
+
+
+def pull(draft: Draft, rule: int, columns: tuple[int, ...], types: tuple[Type, ...]) -> Pull:
+    """From values of some head columns to derivations of such rows. The start's columns count within `columns`.
+
+    Who owns a row that is pulled is known: it is there.
+
+    A column that holds its variable's value under another type (an int in a float column) binds nothing.
+    """
+    start = _head_pattern(draft, columns, types)
+    goals = _Goals(replace(draft, owned=None), {name for _, name in start.binds}, _everything(draft))
+    return Pull(columns, _finish(draft, rule, start, None, goals))
+
+
+def _head_pattern(draft: Draft, columns: tuple[int, ...], types: tuple[Type, ...]) -> Pattern:
+    key: list[tuple[int, Source]] = []
+    first: dict[str, int] = {}
+    equal: list[tuple[int, int]] = []
+    for at, column in enumerate(columns):
+        source = draft.head[column]
+        if not isinstance(source, Var):
+            key.append((at, source))
+        elif not keeps(types[column], draft.types[source.name]):
+            continue
+        elif source.name in first:
+            equal.append((first[source.name], at))
+        else:
+            first[source.name] = at
+    return Pattern(draft.table, tuple(key), tuple((at, name) for name, at in first.items()), tuple(equal))

@@ -1,0 +1,1 @@
+"""Recursion: strata, monotone aggregates, stages, termination."""

@@ -1,0 +1,175 @@
+"""Which aggregates and negations may stand where: stratification, and what replaces it inside a recursion.
+
+Negation inside a cycle is an error (HW501). So are count, sum and avg (HW502), unless stages or a linear sum
+justify them (`headwater.program.recursion.stages`), and values of monotone aggregates that do not flow monotonically
+(HW504, see `headwater.program.recursion.monotone`). All rules for one relation must agree on what they aggregate
+(HW503), and a recursive relation aggregates one column (HW505). `top`, `mcount` and `msum` stand alone in a head
+(HW507), and what is carried along goes with one `min` or `max` (HW514).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.source import Span
+from headwater.language.syntax import Aggregate, Rule
+from headwater.program.model import Program
+from headwater.program.names import rule_name
+from headwater.program.recursion.aggregates import (
+    AGGREGATES,
+    PICK_ONE,
+    WITH,
+    aggregate_columns,
+    carried_columns,
+    value_columns,
+)
+from headwater.program.recursion.cycles import Cycle, cycles
+from headwater.program.recursion.monotone import monotone_problems
+from headwater.program.recursion.stages import is_linear_sum, stage_columns
+from headwater.program.recursion.strata import wavers
+from headwater.program.terms import body_atoms
+
+_STAND_ALONE = frozenset({"top", "mcount", "msum"})
+
+
+def strata_problems(program: Program) -> Iterator[Diagnostic]:
+    yield from _alone(program)
+    yield from _carried(program)
+    yield from _pooling(program)
+    for cycle in cycles(program):
+        yield from _negations(cycle)
+        yield from _aggregates(cycle)
+
+
+def _negations(cycle: Cycle) -> Iterator[Diagnostic]:
+    told: set[tuple[str, Span | None]] = set()  # one NOT IN in a query becomes several rules, and is still one mistake
+    for rule in cycle.rules:
+        for atom, negated in body_atoms(rule):
+            if negated and atom.relation in cycle.relations:
+                span = atom.span or rule.span
+                if span is not None and (atom.relation, span) in told:
+                    continue
+                told.add((atom.relation, span))
+                path, rules = cycle.around(rule, atom.relation)
+                yield Diagnostic(
+                    "HW501",
+                    f"`{atom.relation}` is negated inside the cycle that defines it",
+                    span,
+                    note=f"the cycle is {path}, made by {rules}",
+                    hint="split the relation in two, so that the negated one is complete before it is asked",
+                )
+
+
+def _aggregates(cycle: Cycle) -> Iterator[Diagnostic]:
+    several = [rule for rule in cycle.rules if len(value_columns(rule.head)) > 1]
+    for rule in several:
+        yield Diagnostic(
+            "HW505",
+            f"recursive relation `{rule.head.relation}` aggregates more than one column",
+            rule.head.span or rule.span,
+            hint="derive one relation per aggregate and join them",
+        )
+    if several:
+        return
+    wavering = [rule for rule in cycle.rules if wavers(rule, cycle.relations)]
+    if wavering:
+        if stage_columns(cycle.rules, cycle.relations) is None and not is_linear_sum(cycle.rules, cycle.relations):
+            for rule in wavering:
+                yield _wavering(rule, cycle)
+        return
+    problems = list(monotone_problems(cycle))
+    if problems and stage_columns(cycle.rules, cycle.relations) is None:
+        yield from problems
+
+
+def _wavering(rule: Rule, cycle: Cycle) -> Diagnostic:
+    aggregate = next(arg for arg in rule.head.args if isinstance(arg, Aggregate))
+    read = next(atom.relation for atom, _ in body_atoms(rule) if atom.relation in cycle.relations)
+    path, rules = cycle.around(rule, read)
+    monotone = {"count": "mcount", "sum": "msum"}.get(aggregate.function)
+    hint = "give the cycle a stage argument that counts up (`J1 = J + 1`)"
+    if monotone:
+        hint += f", or use `{monotone}<(K, N)>` if the values only grow"
+    return Diagnostic(
+        "HW502",
+        f"`{aggregate.function}` stands inside a recursion, where more rows could undo its value",
+        aggregate.span or rule.span,
+        note=f"the cycle is {path}, made by {rules}",
+        hint=hint,
+    )
+
+
+def _alone(program: Program) -> Iterator[Diagnostic]:
+    """`top` gives several rows per group, and `mcount` and `msum` keep values of their own: each stands alone."""
+    for rule in program.rules:
+        shapes = [arg for arg in rule.head.args if isinstance(arg, Aggregate)]
+        single = next((one for one in shapes if one.function in _STAND_ALONE), None)
+        if single is not None and len(shapes) > 1:
+            yield Diagnostic(
+                "HW507",
+                f"`{single.function}` stands beside another aggregate in the head of `{rule.head.relation}`",
+                single.span or rule.span,
+                hint=f"derive `{single.function}` in a relation of its own and join the two by their group",
+            )
+
+
+def _carried(program: Program) -> Iterator[Diagnostic]:
+    """What is carried along goes with the best value of exactly one aggregate, which is none of those that add up."""
+    for rule in program.rules:
+        carried = carried_columns(rule.head)
+        if not carried:
+            continue
+        shapes = [arg for arg in rule.head.args if isinstance(arg, Aggregate) and arg.function != WITH]
+        if len(shapes) != 1 or shapes[0].function not in PICK_ONE:
+            beside = " and ".join(f"`{one.function}`" for one in shapes) or "no aggregate"
+            arg = rule.head.args[carried[0]]
+            yield Diagnostic(
+                "HW514",
+                f"a value is carried along with {beside} in the head of `{rule.head.relation}`",
+                arg.span or rule.span,
+                note="it goes with the best value of one `min` or `max`, as in `min<(C, P)>`",
+                hint="derive the other aggregates in a relation of their own and join the two by their group",
+            )
+
+
+def _pooling(program: Program) -> Iterator[Diagnostic]:
+    """All rules for one relation pool their bindings, so they must aggregate the same way."""
+    first: dict[str, Rule] = {}
+    for rule in program.rules:
+        if aggregate_columns(rule.head):
+            first.setdefault(rule.head.relation, rule)
+    for rule in program.rules:
+        model = first.get(rule.head.relation)
+        if model is None or model is rule:
+            continue
+        if not aggregate_columns(rule.head):
+            kinds = [arg.function for arg in model.head.args if isinstance(arg, Aggregate)]
+            fixed = next((kind for kind in kinds if not AGGREGATES[kind].pools), None)
+            if fixed is not None:
+                yield Diagnostic(
+                    "HW506",
+                    f"a plain value cannot be added to `{rule.head.relation}`, a `{fixed}` by {rule_name(model)}",
+                    rule.head.span or rule.span,
+                    hint=f"aggregate with `{fixed}` in every rule, or derive the plain rows under another name",
+                )
+        elif _shape(rule) != _shape(model):
+            yield Diagnostic(
+                "HW503",
+                f"the rules for `{rule.head.relation}` aggregate in different ways",
+                rule.head.span or rule.span,
+                note=f"{rule_name(model)} has {_shown(model)}, this one {_shown(rule)}",
+            )
+
+
+def _shape(rule: Rule) -> tuple[tuple[int, str, int | None], ...]:
+    return tuple(
+        (place, arg.function, arg.limit) for place, arg in enumerate(rule.head.args) if isinstance(arg, Aggregate)
+    )
+
+
+def _shown(rule: Rule) -> str:
+    return " and ".join(
+        f"`{function}{f' of {limit}' if limit else ''}` in column {place + 1}"
+        for place, function, limit in _shape(rule)
+    )

@@ -1,0 +1,1 @@
+"""Time: clocks, windows, leases, and negation over streams."""

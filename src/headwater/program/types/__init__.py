@@ -1,0 +1,1 @@
+"""Types: of columns, variables, calls and literals, and where nulls can be."""

@@ -1,0 +1,95 @@
+"""Calls as the types of their arguments ask for them, once these types are known.
+
+Where the arguments of a function go together, a text beside a moment is the moment it tells: `if(C, T, "2024-02-29")`.
+A moment is a number inside, so a cast that may get anything becomes the one for moments where it gets one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import assert_never
+
+from headwater.core.functions.registry import FUNCTIONS, Registry, lookup
+from headwater.core.types import Type
+from headwater.language import syntax
+from headwater.program.types.literals import coerced
+from headwater.program.types.typing import arithmetic_type, call_type, list_type
+
+_OF_MOMENTS = {"try_to_string": "time_to_string", "try_to_int": "unix_timestamp"}
+_Typed = tuple[syntax.Term, Type | None]
+
+
+def settled(term: syntax.Term, variables: Mapping[str, Type | None], registry: Registry) -> syntax.Term:
+    """The term with every call in it as the types of its arguments ask for it."""
+    return _typed(term, variables, registry)[0]
+
+
+def settled_rule(
+    rule: syntax.Rule, variables: Mapping[str, Type | None], registry: Registry = FUNCTIONS
+) -> syntax.Rule:
+    body = tuple(_goal(goal, variables, registry) for goal in rule.body)
+    return rule if body == rule.body else replace(rule, body=body)
+
+
+def _goal(goal: syntax.Goal, variables: Mapping[str, Type | None], registry: Registry) -> syntax.Goal:
+    match goal:
+        case syntax.Atom() | syntax.Negation():
+            return goal
+        case syntax.Assign(_, term):
+            return replace(goal, term=settled(term, variables, registry))
+        case syntax.Comparison(_, left, right):
+            return replace(goal, left=settled(left, variables, registry), right=settled(right, variables, registry))
+        case syntax.Condition(call):
+            found = settled(call, variables, registry)
+            return replace(goal, call=found) if isinstance(found, syntax.Call) else goal
+        case _:
+            assert_never(goal)
+
+
+def _typed(term: syntax.Term, variables: Mapping[str, Type | None], registry: Registry) -> _Typed:
+    match term:
+        case syntax.Variable(name):
+            return term, variables.get(name)
+        case syntax.Wildcard():
+            return term, None
+        case syntax.Constant():
+            return term, term.type
+        case syntax.ListTerm(items, tail):
+            given = [_typed(item, variables, registry) for item in items]
+            rest, behind = (None, None) if tail is None else _typed(tail, variables, registry)
+            inner = tuple(item for item, _ in given)
+            whole = list_type([kind for _, kind in given], behind)
+            return (term if (inner, rest) == (items, tail) else replace(term, items=inner, tail=rest)), whole
+        case syntax.Binary(op, left, right):
+            one, other = _typed(left, variables, registry), _typed(right, variables, registry)
+            kind = arithmetic_type(op, one[1], other[1])
+            return (term if (one[0], other[0]) == (left, right) else replace(term, left=one[0], right=other[0])), kind
+        case syntax.Call(_, args):
+            return _call(term, [_typed(arg, variables, registry) for arg in args], registry)
+        case _:
+            assert_never(term)
+
+
+def _call(call: syntax.Call, given: list[_Typed], registry: Registry) -> _Typed:
+    if [kind for _, kind in given] == [Type.TIMESTAMP]:
+        if call.function == "try_to_timestamp":
+            return given[0]
+        call = replace(call, function=_OF_MOMENTS.get(call.function, call.function))
+    function = lookup(registry, call.function)
+    if function is None:
+        return replace(call, args=tuple(arg for arg, _ in given)), None
+    if function.alike is not None and Type.TIMESTAMP in {kind for _, kind in given[function.alike :]}:
+        given = given[: function.alike] + [_moment(one) for one in given[function.alike :]]
+    args = tuple(arg for arg, _ in given)
+    return (call if args == call.args else replace(call, args=args)), call_type(
+        function, args, tuple(k for _, k in given)
+    )
+
+
+def _moment(given: _Typed) -> _Typed:
+    term, kind = given
+    if not isinstance(term, syntax.Constant) or kind is not Type.STRING:
+        return given
+    found = coerced(term, Type.TIMESTAMP)
+    return found, found.type

@@ -1,0 +1,1 @@
+"""Goal-directed questions: only what one row depends on is worked out."""

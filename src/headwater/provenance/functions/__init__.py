@@ -1,0 +1,1 @@
+"""Provenance as boolean functions of base facts."""

@@ -1,0 +1,1 @@
+"""Proofs, read off the witnesses that the engine stores."""

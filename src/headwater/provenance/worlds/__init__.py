@@ -1,0 +1,1 @@
+"""All rows of all possible worlds: what would hold without some facts."""

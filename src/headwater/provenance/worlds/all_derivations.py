@@ -1,0 +1,144 @@
+"""All ways to derive rows: the delta rules of a rule made to find every derivation, with nothing left out.
+
+The engine's own delta rules stop at the first match where one is as good as another, and drop a binding as soon as a
+negated goal fails. Provenance wants every derivation, and of a negated goal the rows that decide whether it holds.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.engine.best.selection import rows_with
+from headwater.engine.codes.batch import Batch
+from headwater.engine.codes.symbols import Codes, encode
+from headwater.engine.rules.delta_rule import Context, Runner
+from headwater.engine.store.index import Rows
+from headwater.engine.store.states import EVER, GONE
+from headwater.engine.store.store import Store
+from headwater.language.syntax import Negation, Variable
+from headwater.plan import delta_rules
+from headwater.plan.model import DeltaRule, FlatRule, Join, Pattern, Var
+from headwater.plan.tables import Draft
+
+Row = tuple[int, ...]
+Wanted: TypeAlias = Sequence[tuple[tuple[int, ...], Store]]  # columns of a table, and the values wanted there
+
+
+@dataclass(frozen=True, slots=True)
+class Derivations:
+    """Derivations by one rule: heads as codes, the rows of each positive atom, and those that meet each negated one."""
+
+    heads: Codes
+    parents: tuple[list[int], ...]
+    against: tuple[list[list[int]], ...]
+
+
+class Ways:
+    """One rule over the stores of a context, every row of which counts as it stands.
+
+    With `wanted`, only derivations of rows that have some of these values are found.
+    """
+
+    def __init__(self, rule: FlatRule, context: Context, wanted: Wanted | None = None) -> None:
+        self.rule = rule
+        self._wanted = wanted
+        self._context = context
+        negations = [goal for goal in rule.body if isinstance(goal, Negation)]
+        asked = {arg.name: Var(arg.name) for goal in negations for arg in goal.atom.args if isinstance(arg, Variable)}
+        draft = Draft(
+            rule.origin,
+            rule.table,
+            (*rule.head, *asked.values()),
+            tuple(goal for goal in rule.body if not isinstance(goal, Negation)),
+            rule.types,
+            rule.nullable,
+            defaultdict(int),
+        )
+        self._against = [delta_rules.pattern(goal.atom.relation, goal.atom.args, asked) for goal in negations]
+        self._arrive = [self._runner(delta_rule) for delta_rule in delta_rules.arrive(draft, rule.id)]
+        alone = delta_rules.spontaneous(draft, rule.id)
+        self._alone = None if alone is None else self._runner(alone)
+        types = context.stores[rule.table].table.types
+        pull = delta_rules.pull(draft, rule.id, tuple(range(len(types))), types)
+        self._pull = self._runner(pull.delta_rule, pull.columns)
+        pulls = [delta_rules.pull(draft, rule.id, columns, types) for columns, _ in wanted or ()]
+        self._pulls = [self._runner(one.delta_rule, one.columns) for one in pulls]
+
+    def _runner(self, delta_rule: DeltaRule, columns: tuple[int, ...] | None = None) -> Runner:
+        steps = tuple(replace(step, any=False) if isinstance(step, Join) else step for step in delta_rule.steps)
+        return Runner(replace(delta_rule, steps=steps), self.rule, self._context, columns, searching=True)
+
+    def through(self, atom: int, rows: Rows) -> Iterator[Derivations]:
+        """Derivations that use one of these rows at a positive atom."""
+        runner = self._arrive[atom]
+        for batch in runner.from_rows(rows, EVER):
+            if self._wanted is None:
+                yield self._found(runner, batch)
+            else:
+                asked = is_wanted(heads_of(runner, batch), self._wanted)
+                if asked.any():
+                    yield self._found(runner, batch.take(asked))
+
+    def everything(self) -> Iterator[Derivations]:
+        """Every derivation there is, of rows that are wanted."""
+        if self._wanted is not None:
+            for runner, (_, values) in zip(self._pulls, self._wanted, strict=True):
+                keys = values.data[values.alive()].astype(np.int64)
+                yield from (self._found(runner, batch) for batch in runner.from_keys(keys, None))
+        elif self._alone is not None:
+            yield from (self._found(self._alone, batch) for batch in self._alone.from_nothing())
+        else:
+            yield from self.through(0, self._context.stores[self.rule.atoms[0]].alive())
+
+    def of(self, heads: Codes) -> Iterator[Derivations]:
+        """Every derivation of these rows."""
+        return (self._found(self._pull, batch) for batch in self._pull.from_keys(heads, None))
+
+    def _found(self, runner: Runner, batch: Batch) -> Derivations:
+        heads = heads_of(runner, batch)
+        parents = tuple(batch.rows[atom].tolist() for atom in range(len(self.rule.atoms)))
+        return Derivations(heads, parents, tuple(self._met(meet, batch) for meet in self._against))
+
+    def _met(self, meet: Pattern, batch: Batch) -> list[list[int]]:
+        """For each binding the rows that match a negated atom."""
+        store = self._context.stores[meet.table]
+        keys = np.empty((batch.size, len(meet.key)), dtype=np.int64)
+        for at, (column, source) in enumerate(meet.key):
+            if isinstance(source, Var):
+                keys[:, at] = batch.columns[source.name]
+            else:
+                keys[:, at] = encode(source.value, store.table.types[column], self._context.symbols)
+        found: list[list[int]] = [[] for _ in range(batch.size)]
+        if len(meet.key) == store.width:
+            for at, row in enumerate(store.find(keys).tolist()):
+                if row >= 0 and store.stamp[row] > GONE:
+                    found[at].append(row)
+            return found
+        index = store.index(tuple(column for column, _ in meet.key))
+        lefts, rights = rows_with(index, keys, store)
+        for left, right in zip(lefts.tolist(), rights.tolist(), strict=True):
+            found[left].append(right)
+        return found
+
+
+def heads_of(runner: Runner, batch: Batch) -> Codes:
+    """The head rows of some bindings."""
+    columns = runner.head_columns(batch)
+    heads = np.empty((batch.size, len(columns)), dtype=np.int64)
+    for at, column in enumerate(columns):
+        heads[:, at] = column
+    return heads
+
+
+def is_wanted(rows: Codes, wanted: Wanted) -> npt.NDArray[np.bool_]:
+    """Which of some rows of a table have values that are wanted."""
+    found = np.zeros(rows.shape[0], dtype=np.bool_)
+    for columns, values in wanted:
+        found |= values.find(np.ascontiguousarray(rows[:, list(columns)])) >= 0
+    return found

@@ -1,0 +1,1 @@
+"""DataFrames and files on their way to the shards."""

@@ -1,0 +1,166 @@
+"""Files that arrive in a folder, as a stream of rows and changes.
+
+Text (csv, tsv, jsonl) is read on the executors by the same code as without Spark, so a file means the same here and
+there; Parquet is read by Spark. A file whose rows say nothing of `_change_type` holds rows to insert. What cannot be
+read is set aside, line by line, with file and reason: a stream does not stop for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headwater.core.errors import FileError
+from headwater.core.types import Type
+from headwater.core.widening import item_of
+from headwater.engine.codes.columns import ARROW, arrow_type, arrow_value
+from headwater.files.read import SUFFIXES, bytes_of, read, read_text
+from headwater.files.rows import CHANGE_TYPE, Column, Expected, FileRows, settled
+
+_DDL = {
+    Type.INT: "bigint",
+    Type.FLOAT: "double",
+    Type.BOOL: "boolean",
+    Type.TIMESTAMP: "timestamp_ntz",  # a file's times mean the same wherever it is read
+    Type.DURATION: "interval day to second",
+}
+_CONTENT = "path string, modificationTime timestamp, length bigint, content binary"
+_CORRUPT = "_corrupt_record"
+_TABLES = (".csv", ".tsv")
+
+
+def arriving(spark: Any, expected: Expected, place: Path, *, header: bool) -> Any:
+    """The streaming DataFrame of the files that are in a folder and will be, each a batch, oldest first.
+
+    The first of them settles the types of columns that have none; `header` says that csv files have a header line.
+    """
+    first = _first_file(place)
+    reader = spark.readStream.option("maxFilesPerTrigger", 1).option("pathGlobFilter", f"*{first.suffix}")
+    if first.suffix == ".parquet":
+        return _parquet(spark, reader, first, expected)
+    feed = _is_feed(bytes_of(first), first.suffix, expected)
+    rows = read(first, expected, feed=feed, header=header)
+    texts = _Texts(settled(expected, rows.types), first.suffix, header=header)
+    return reader.format("binaryFile").schema(_CONTENT).load(str(place)).mapInArrow(texts.rows, texts.schema)
+
+
+def _parquet(spark: Any, reader: Any, first: Path, expected: Expected) -> Any:
+    try:
+        pq.read_schema(first)
+    except (OSError, pa.ArrowException) as problem:
+        raise FileError(f"{first} cannot be read as Parquet: {problem}") from None
+    schema = spark.read.parquet(str(first)).schema
+    if CHANGE_TYPE in expected.columns:
+        return reader.schema(schema).parquet(str(first.parent))
+    if CHANGE_TYPE not in schema.names:
+        schema = schema.add(CHANGE_TYPE, "string")
+    return reader.schema(schema).parquet(str(first.parent)).fillna("insert", [CHANGE_TYPE])
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Reads files of text, in the tasks of a query."""
+
+    expected: Expected
+    suffix: str
+    header: bool
+
+    @property
+    def kinds(self) -> list[Type]:
+        return [kind or Type.STRING for kind in self.expected.types]
+
+    @property
+    def schema(self) -> str:
+        columns = zip(self.expected.columns, self.kinds, strict=True)
+        own = [f"`{name.replace('`', '``')}` {ddl(kind)}" for name, kind in columns]
+        return ", ".join([*own, *(f"{name} string" for name in self._beside)])
+
+    @property
+    def _beside(self) -> list[str]:
+        return [*([] if CHANGE_TYPE in self.expected.columns else [CHANGE_TYPE]), _CORRUPT]
+
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for path, content in zip(batch.column("path"), batch.column("content"), strict=True):
+                yield from self._file(path.as_py().removeprefix("file:"), content.as_py())
+
+    def _file(self, file: str, data: bytes) -> Iterator[pa.RecordBatch]:
+        if not data.strip():
+            return
+        feed = _is_feed(data, self.suffix, self.expected)
+        try:
+            found = read_text(data, file, self.suffix, self.expected, feed=feed, header=self.header)
+        except FileError as problem:
+            lines = data.decode("utf-8", "backslashreplace").splitlines()[int(self.header and self.suffix in _TABLES) :]
+            yield self._set_aside([f"{problem}: {line}" for line in lines if line.strip()] or [str(problem)])
+            return
+        if found.size:
+            yield self._taken(found)
+        if found.bad:
+            yield self._set_aside([f"{one}: {one.row}" for one in found.bad])
+
+    def _taken(self, found: FileRows) -> pa.RecordBatch:
+        columns = [_arrow(column, kind) for column, kind in zip(found.columns, self.kinds, strict=True)]
+        if CHANGE_TYPE in self._beside:
+            inserts = np.ones(found.size, dtype=np.bool_) if found.inserts is None else found.inserts
+            columns.append(pa.array(np.where(inserts, "insert", "delete"), pa.string()))
+        return pa.RecordBatch.from_arrays([*columns, pa.nulls(found.size, pa.string())], self._names)
+
+    def _set_aside(self, texts: list[str]) -> pa.RecordBatch:
+        nothing = [pa.nulls(len(texts), arrow_type(kind)) for kind in self.kinds]
+        change = [pa.nulls(len(texts), pa.string())] * (len(self._beside) - 1)
+        return pa.RecordBatch.from_arrays([*nothing, *change, pa.array(texts, pa.string())], self._names)
+
+    @property
+    def _names(self) -> list[str]:
+        return [*self.expected.columns, *self._beside]
+
+
+def _is_feed(data: bytes, suffix: str, expected: Expected) -> bool:
+    """Whether the rows of a file of text say which way they go."""
+    said = data.partition(b"\n")[0] if suffix in _TABLES else data
+    return CHANGE_TYPE not in expected.columns and CHANGE_TYPE.encode() in said
+
+
+def ddl(kind: Type | None) -> str:
+    """The type of Spark that a column is read as; what lists hold of several types is text."""
+    if kind is not None and kind.is_list:
+        return f"array<{ddl(item_of(kind))}>"
+    return _DDL.get(kind or Type.STRING, "string")
+
+
+def _arrow(column: Column, kind: Type) -> pa.Array:
+    if kind.is_list or kind is Type.ANY:
+        values = column if isinstance(column, list) else column.to_pylist()
+        return pa.array([arrow_value(one, kind) for one in values], arrow_type(kind))
+    if isinstance(column, list):
+        return pa.array(column, ARROW[kind])
+    return column.cast(ARROW[kind])
+
+
+def _first_file(place: Path) -> Path:
+    if not place.is_dir():
+        raise FileError(f"{place} is no folder; --stream takes the folder that files arrive in")
+    held = [path for path in sorted(place.iterdir()) if _counts(path)]
+    if not held:
+        raise FileError(
+            f"{place} holds no file that ends in {', '.join(SUFFIXES)}; put the first one there, so that its columns "
+            "can be seen"
+        )
+    other = next((path for path in held if path.suffix != held[0].suffix), None)
+    if other is not None:
+        raise FileError(
+            f"{place} holds files of several kinds, {held[0].name} and {other.name} among them; a folder takes one "
+            "kind, so give each its own folder"
+        )
+    return held[0]
+
+
+def _counts(path: Path) -> bool:
+    return path.suffix in SUFFIXES and not path.name.startswith((".", "_"))

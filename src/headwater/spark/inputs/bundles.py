@@ -1,0 +1,367 @@
+"""Base rows on their way to the shards, as bundles: Arrow tables in one binary column, beside the shard that gets them.
+
+The task that reads an input sifts its rows (what does not fit is set aside with its reason), and sends each row to the
+shard that holds it. The shard puts the bundles into their order and takes the net effect: of several changes of one row
+the last one counts. Order is that of the task's rows, tasks by number; `sequence` comes before (the files of a folder
+in the order of their arrival), and a column `_order` before everything, or the number of the commit that a change came
+with.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headwater.core.types import Type
+from headwater.engine.codes.columns import column_codes
+from headwater.engine.codes.fitting import MOMENTS, shown
+from headwater.engine.codes.symbols import Symbols
+from headwater.exchange.sharding import Sharding
+from headwater.files.feed import net
+from headwater.files.rows import CHANGE_TYPES
+from headwater.plan.model import Table
+from headwater.program.time.program_clock import FOREVER, TOO_FAR
+from headwater.spark.inputs.contract import ORDER, Input
+
+SCHEMA = pa.schema(
+    [
+        pa.field("shard", pa.int32()),
+        pa.field("relation", pa.string()),
+        pa.field("sequence", pa.string()),
+        pa.field("place", pa.int64()),
+        pa.field("payload", pa.binary()),
+    ]
+)
+DDL = "shard int, relation string, sequence string, place bigint, payload binary"
+EVERYWHERE = -1
+_INSERT = "_insert"  # columns of a relation are called by their numbers here: they may have any name
+_VERSION = "_version"
+_NOTHING = ""  # the column of rows that have none: Arrow would forget how many there are
+_REJECTED = ""  # the relation that rows set aside are bundled under
+NUMBER = "#"  # the relation of an empty bundle that tells a shard its number
+_CLOCK = "@"  # that of an empty bundle whose place is a moment: the latest time among the rows of some bundles
+_ROWS = 1 << 17
+_REJECTED_SCHEMA = pa.schema([("relation", pa.string()), ("reason", pa.string()), ("row", pa.string())])
+
+
+def bundle(
+    batches: Iterable[pa.RecordBatch], given: Input, sharding: Sharding, shards: int, task: int, sequence: str = ""
+) -> Iterator[pa.RecordBatch]:
+    """The rows that one task reads of one input, on their way; they come after those of any lesser `sequence`."""
+    seat = _Seat(task, sequence)
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(one.num_rows for one in waiting) >= _ROWS:
+            yield from _bundled(pa.Table.from_batches(waiting), given, sharding, shards, seat)
+            waiting = []
+    if waiting:
+        yield from _bundled(pa.Table.from_batches(waiting), given, sharding, shards, seat)
+
+
+@dataclass(slots=True)
+class _Seat:
+    """Numbers the bundles of one task."""
+
+    task: int
+    sequence: str
+    count: int = 0
+
+    def next(self) -> int:
+        self.count += 1
+        return (self.task << 32) + self.count
+
+
+def _bundled(rows: pa.Table, given: Input, sharding: Sharding, shards: int, seat: _Seat) -> Iterator[pa.RecordBatch]:
+    sifted, rejected = sift(rows, given)
+    moment = sharding.latest({given.relation: _inserted(sifted)}) if given.time is not None else None
+    if moment is not None:
+        yield _record(EVERYWHERE, _CLOCK, "", moment, b"")
+    for relation in sharding.fed(given.relation):
+        yield from spread(sifted, relation, sharding, shards, seat.next(), seat.sequence)
+    if rejected:
+        yield _row(0, _REJECTED, "", seat.next(), _rejected_table(rejected))
+
+
+def spread(
+    rows: pa.Table, relation: str, sharding: Sharding, shards: int, place: int, sequence: str = ""
+) -> Iterator[pa.RecordBatch]:
+    """One bundle per shard that gets any of these rows; what all get is sent once, for everyone."""
+    if not rows.num_rows:
+        return
+    table = sharding.table(relation)
+    owners = sharding.owners(relation, rows.select(range(len(table.names))), shards)
+    if owners is None:
+        yield _row(EVERYWHERE, relation, sequence, place, rows)
+        return
+    order = np.argsort(owners, kind="stable")
+    counts = np.bincount(owners, minlength=shards)
+    ordered = rows if (counts > 0).sum() == 1 else rows.take(pa.array(order))
+    start = 0
+    for shard, count in enumerate(counts.tolist()):
+        if count:
+            yield _row(shard, relation, sequence, place, ordered.slice(start, count))
+        start += count
+
+
+def _row(shard: int, relation: str, sequence: str, place: int, rows: pa.Table) -> pa.RecordBatch:
+    return _record(shard, relation, sequence, place, pack(rows))
+
+
+def _inserted(rows: pa.Table) -> pa.Table:
+    """The rows that come; those that go tell no time."""
+    return rows.filter(rows.column(_INSERT)) if _INSERT in rows.column_names else rows
+
+
+def _record(shard: int, relation: str, sequence: str, place: int, payload: bytes) -> pa.RecordBatch:
+    values = [[shard], [relation], [sequence], [place], [payload]]
+    arrays = [pa.array(value, type=field.type) for value, field in zip(values, SCHEMA, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def pack(rows: pa.Table) -> bytes:
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, rows.schema) as writer:
+        writer.write_table(rows.combine_chunks())
+    return bytes(out.getvalue())
+
+
+def unpack(payload: Any) -> pa.Table:
+    with pa.ipc.open_stream(payload.as_buffer() if isinstance(payload, pa.Scalar) else payload) as reader:
+        return reader.read_all()
+
+
+# Sifting
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A row that was set aside, as text, and why."""
+
+    relation: str
+    reason: str
+    row: str
+
+
+def sift(rows: pa.Table, given: Input) -> tuple[pa.Table, list[Rejection]]:
+    """The rows that fit: the relation's columns, then which way each goes and its order; and those that do not."""
+    columns = [rows.column(place) for place in given.places]
+    reasons: dict[int, str] = {}
+    if given.corrupt is not None:
+        broken = np.flatnonzero(rows.column(given.corrupt).is_valid().to_numpy())
+        reasons.update(dict.fromkeys(broken.tolist(), "it cannot be parsed"))
+    extra: list[tuple[str, Any]] = []
+    if given.change is not None:
+        inserts, strange = _directions(rows.column(given.change))
+        extra.append((_INSERT, inserts))
+        for at, reason in strange.items():
+            reasons.setdefault(at, reason)
+    if given.order is not None:
+        extra.append((ORDER, rows.column(given.order)))
+    if given.version is not None:
+        extra.append((_VERSION, rows.column(given.version)))
+    for number, (name, kind, nullable) in enumerate(zip(given.names, given.types, given.nullable, strict=True)):
+        columns[number], garbled = _readable(columns[number])
+        for at in garbled:
+            reasons.setdefault(at, f"column `{name}`: its text is not in UTF-8")
+        if not _surely_fits(columns[number], kind):
+            for at, reason in column_codes(columns[number], kind, Symbols(), nullable=nullable)[1]:
+                reasons.setdefault(at, f"column `{name}`: {reason}")
+    if given.time is not None and given.types[given.time] is Type.INT:
+        for at in np.flatnonzero(pc.fill_null(pc.greater_equal(columns[given.time], FOREVER), False)).tolist():
+            reasons.setdefault(at, f"column `{given.names[given.time]}`: {TOO_FAR}")
+    whole = pa.table(
+        [*columns, *(column for _, column in extra)] or [pa.nulls(rows.num_rows)],
+        names=[*map(str, range(len(columns))), *(name for name, _ in extra)] or [_NOTHING],
+    )
+    if not reasons:
+        return whole, []
+    keep = np.ones(rows.num_rows, dtype=np.bool_)
+    keep[list(reasons)] = False
+    rejected = [_rejection(rows, given, at, reason) for at, reason in sorted(reasons.items())]
+    return whole.filter(pa.array(keep)), rejected
+
+
+def _rejection(rows: pa.Table, given: Input, at: int, reason: str) -> Rejection:
+    if given.corrupt is not None and rows.column(given.corrupt)[at].is_valid:
+        return Rejection(given.relation, reason, str(_value(rows.column(given.corrupt)[at])))
+    row = {name: _value(rows.column(place)[at]) for name, place in zip(given.names, given.places, strict=True)}
+    if given.change is not None:
+        row["_change_type"] = _value(rows.column(given.change)[at])
+    return Rejection(given.relation, reason, json.dumps(row, default=str, ensure_ascii=False))
+
+
+def _readable(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[int]]:
+    """A column, null where its text is not in UTF-8 (Spark lets any bytes pass for text); and where that is."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        values: list[Any] = []
+        garbled: list[int] = []
+        for at, value in enumerate(column):
+            try:
+                values.append(value.as_py())
+            except UnicodeDecodeError:
+                values.append(None)
+                garbled.append(at)
+        return pa.chunked_array([pa.array(values, type=column.type)]), garbled
+    return column, []
+
+
+def _value(value: pa.Scalar) -> Any:
+    """A value for people to read, whatever bytes it is made of."""
+    try:
+        return value.as_py()
+    except UnicodeDecodeError:
+        if isinstance(value, pa.ListScalar):
+            return [_value(item) for item in value.values]
+        return value.as_buffer().to_pybytes().decode("utf-8", "backslashreplace")
+
+
+def _directions(column: pa.ChunkedArray) -> tuple[Any, dict[int, str]]:
+    column, _ = _readable(column.cast(pa.string()))
+    words = column.combine_chunks().dictionary_encode()
+    known = [CHANGE_TYPES.get(word) for word in words.dictionary.to_pylist()]
+    inserts = pc.take(pa.array(known, type=pa.bool_()), words.indices)
+    if not inserts.null_count:
+        return inserts, {}
+    strange = np.flatnonzero(inserts.is_null().to_numpy(zero_copy_only=False)).tolist()
+    choices = ", ".join(CHANGE_TYPES)
+    return inserts, {at: f"`_change_type` is {shown(column[at].as_py())}, not one of {choices}" for at in strange}
+
+
+def _surely_fits(column: pa.ChunkedArray, kind: Type) -> bool:
+    """Whether every value fits for sure, without a look at each."""
+    if column.null_count:
+        return False
+    given = column.type
+    match kind:
+        case Type.INT:
+            return pa.types.is_signed_integer(given)
+        case Type.FLOAT:
+            return pa.types.is_floating(given)
+        case Type.STRING | Type.ADDRESS:
+            return pa.types.is_string(given)
+        case Type.BOOL:
+            return pa.types.is_boolean(given)
+        case Type.TIMESTAMP:
+            if not pa.types.is_timestamp(given) or not len(column):
+                return False
+            extremes = pc.min_max(column.cast(pa.timestamp("us", given.tz)).cast(pa.int64()))
+            return extremes["min"].as_py() in MOMENTS and extremes["max"].as_py() in MOMENTS
+        case _:
+            return False
+
+
+# At the shard
+
+
+def shard_of(batches: Iterable[pa.RecordBatch], partition: int) -> int:
+    """The shard whose bundles these are.
+
+    Spark's number of the partition tells only where there are none: with `coalesce`, a user lets several partitions run
+    in one task.
+    """
+    return next((int(batch.column("shard")[0].as_py()) for batch in batches if batch.num_rows), partition)
+
+
+@dataclass(slots=True)
+class Arrived:
+    """What reached one shard: per relation the rows to insert and to delete, keys to clear (see `Net`), and what was
+    set aside."""
+
+    inserts: dict[str, pa.Table] = field(default_factory=dict)
+    deletes: dict[str, pa.Table] = field(default_factory=dict)
+    cleared: dict[str, dict[tuple[Any, ...], Any]] = field(default_factory=dict)
+    rejected: list[Rejection] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    latest: int | None = None  # the latest time that any shard's rows have
+
+
+def arrive(batches: Iterable[pa.RecordBatch], sharding: Sharding) -> Arrived:
+    """The net effect of all bundles that came."""
+    bundles: dict[str, list[tuple[str, int, pa.Table]]] = {}
+    arrived = Arrived()
+    for batch in batches:
+        columns = [batch.column(name) for name in ("relation", "sequence", "place", "payload")]
+        for relation, sequence, place, payload in zip(*columns, strict=True):
+            if relation.as_py() == NUMBER:
+                continue
+            if relation.as_py() == _CLOCK:
+                moment = place.as_py()
+                arrived.latest = moment if arrived.latest is None else max(arrived.latest, moment)
+                continue
+            rows = unpack(payload)
+            if relation.as_py() == _REJECTED:
+                arrived.rejected += [Rejection(**row) for row in rows.to_pylist()]
+            else:
+                bundles.setdefault(relation.as_py(), []).append((sequence.as_py(), place.as_py(), rows))
+    for relation, parts in bundles.items():
+        parts.sort(key=lambda one: one[:2])
+        rows = pa.concat_tables([part for _, _, part in parts], promote_options="permissive")
+        if _NOTHING in rows.column_names:
+            rows = rows.select([name for name in rows.column_names if name != _NOTHING])
+        arrived.rows[relation] = rows.num_rows
+        _settle(arrived, rows, sharding.table(relation), sharding.keys.get(relation))
+    arrived.rejected.sort(key=lambda one: (one.relation, one.reason, one.row))
+    return arrived
+
+
+def _settle(arrived: Arrived, rows: pa.Table, table: Table, key: tuple[int, ...] | None) -> None:
+    """Take the net effect of a relation's rows; its columns get their names back."""
+    relation = table.name
+    rows = _ordered(rows)
+    if _INSERT not in rows.column_names:
+        arrived.inserts[relation] = rows.rename_columns(list(table.names))
+        return
+    inserts = rows.column(_INSERT).fill_null(True).to_numpy()  # null: from an input that has inserts only
+    rows = rows.drop_columns([_INSERT]).rename_columns(list(table.names))
+    if inserts.all():
+        arrived.inserts[relation] = rows
+        return
+    found = net(_tuples(rows), inserts.tolist(), key, counted=bool(table.hidden), time=table.time)
+    for places, side in ((found.inserts, arrived.inserts), (found.deletes, arrived.deletes)):
+        if places:
+            side[relation] = rows.take(pa.array(sorted(places))) if rows.num_columns else rows.slice(0, 1)
+    if found.cleared:
+        arrived.cleared[relation] = found.cleared
+
+
+def _ordered(rows: pa.Table) -> pa.Table:
+    """The rows in their order; those of an input that tells none come first.
+
+    A commit is one step from the rows before it to those after it, so that its inserts come behind its deletes: of an
+    update that moves every row to the place of the next one, all new rows stay.
+    """
+    told = [name for name in (ORDER, _VERSION) if name in rows.column_names]
+    if not told:
+        return rows
+    known = reduce(pc.or_, (rows.column(name).is_valid() for name in told))
+    keys = {"known": known, **{name: rows.column(name) for name in told}}
+    if _VERSION in told:
+        keys["insert"] = rows.column(_INSERT)
+    keys["place"] = pa.array(range(rows.num_rows))
+    order = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys])
+    return rows.take(order).drop_columns(told)
+
+
+def _tuples(rows: pa.Table) -> list[tuple[Any, ...]]:
+    if not rows.num_columns:
+        return [()] * rows.num_rows
+    return [tuple(map(_frozen, row)) for row in zip(*(column.to_pylist() for column in rows.columns), strict=True)]
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _rejected_table(rejected: list[Rejection]) -> pa.Table:
+    rows = [{"relation": one.relation, "reason": one.reason, "row": one.row} for one in rejected]
+    return pa.Table.from_pylist(rows, schema=_REJECTED_SCHEMA)

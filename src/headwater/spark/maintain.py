@@ -1,0 +1,179 @@
+"""A program over streams: its views maintained, batch by batch, as one Structured Streaming query.
+
+All input streams feed one query. Each micro-batch is one transaction: its rows are sent to the shards that hold them,
+every shard brings its part of the views up to date, writes what it was given to the checkpoint, and tells the driver,
+which commits the batch with one file. A batch is applied whole and once, whatever dies in between: a batch that was
+committed is skipped when Spark brings it again, and one that was not leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from headwater.core.errors import StateError
+from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.pipeline import CompiledProgram
+from headwater.spark.batches import Batches, Plan
+from headwater.spark.inputs import time_source as clocks
+from headwater.spark.inputs import watermarks
+from headwater.spark.inputs.contract import agree, refuse_others
+from headwater.spark.inputs.program_text import program_of
+from headwater.spark.inputs.routes import delivered, routed
+from headwater.spark.output.current_table import CURRENT
+from headwater.spark.output.sinks import Sink
+from headwater.spark.session.preflight import preflight
+from headwater.spark.session.query_failures import noting
+from headwater.spark.session.session import is_connect, session_of
+from headwater.spark.shards.run_plan import choose_run_plan
+from headwater.spark.shards.state_view import views_noted
+from headwater.spark.state.checkpoint import Checkpoint
+from headwater.spark.state.filesystem import refuse_hadoop
+from headwater.spark.state.query_definition import QueryDefinition
+
+_NOWHERE = "/nowhere-that-is-a-path"
+_SHOWN_HERE = frozenset({"console", "memory"})  # no sources of Spark
+Callback = Callable[[dict[str, Any], int], None]
+
+
+def maintain(
+    program: CompiledProgram | str,
+    inputs: Mapping[str, Any],
+    *,
+    checkpoint: str,
+    output: str | None = None,
+    optional: Iterable[str] = (),
+    format: str = "parquet",  # noqa: A002
+    options: Mapping[str, str] | None = None,
+    foreach_changes: Callback | None = None,
+    on_batch: Callable[[dict[str, Any]], None] | None = None,
+    current: str = "auto",
+    shards: int | None = None,
+    exchange: str | None = None,
+    guard: Guard | int | None = DEFAULT_GUARD,
+    clock: str | None = None,
+    trigger: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> Any:
+    """Start a StreamingQuery that keeps the program's views right; the query's `stop` ends it.
+
+    The program is compiled, or a text; the tables of an SQL text have the columns of their streams.
+    `inputs` are streaming DataFrames, and static ones beside them, by relation (or a list of them for one relation;
+    static rows come first). Every base relation that the views rest on is among them, or declared optional in the
+    program, or named in `optional`. Rows come with a column `_change_type` (insert, delete, update_preimage,
+    update_postimage, as in Delta's change feed) or are all inserts. Rows that do not fit are set aside under the
+    checkpoint, with the reason. `output` gets a folder per view: `changes`, with `_change_type` and `_batch_id`, and
+    `current`; of the format iceberg it names where a catalog has its tables, of kafka a topic.
+    `foreach_changes(changes, batch)` is called with a DataFrame of changes per view, `on_batch(metrics)` with figures.
+    `trigger` is what `DataStreamWriter.trigger` takes, as in {"availableNow": True}.
+
+    `clock` says what moves time on where the program knows any: "event", the times of the rows, or "wall", the wall
+    clock too; by default only programs without streams, whose rows have a ttl, live by the wall clock. Rows of a stream
+    that come later than its `lateness` allows, or the watermark of its DataFrame, are set aside like those that do not
+    fit.
+    """
+    if current not in CURRENT:
+        raise ValueError(f"current is one of {', '.join(CURRENT)}, not {current!r}")
+    _refuse_nowhere(checkpoint, output, trigger)
+    frames = [(relation, frame) for relation, given in inputs.items() for frame in _listed(given)]
+    refuse_others(frames, streams=True)
+    streams = [frame for _, frame in frames if frame.isStreaming]
+    if not streams:
+        raise ValueError("maintain needs a streaming DataFrame; for static ones alone take evaluate")
+    spark = session_of(streams)
+    if is_connect(spark):
+        refuse_hadoop(str(checkpoint))
+    program = program_of(program, frames)
+    schemas = [(relation, frame.schema) for relation, frame in frames]
+    contract = agree(program, schemas, optional=optional, changes=True)
+    late = watermarks.with_watermarks(program, watermarks.found(contract.inputs, [schema for _, schema in schemas]))
+    if late is not program:
+        program, contract = late, agree(late, schemas, optional=optional, changes=True)
+    by_wall = clocks.lives_by_wall(program, clock)
+    if shards is None and not is_connect(spark):
+        manifest = Checkpoint(checkpoint).manifest
+        shards = None if manifest is None else manifest.definition.shards
+    run_plan = choose_run_plan(spark, contract, shards, exchange)
+    names = {one.relation: one.names for one in contract.inputs}
+    noted = {"views": views_noted(contract.views)}
+    definition = QueryDefinition.of(
+        program, run_plan.sharding, run_plan.shards, known=contract.known, columns=names, notes=noted
+    )
+    sent = [
+        routed(frame, one, run_plan.sharding, run_plan.shards)
+        for (_, frame), one in zip(frames, contract.inputs, strict=True)
+    ]
+    static = [frame for frame in sent if not frame.isStreaming]
+    if output is not None:
+        _refuse_unknown(spark, format)
+    preflight(spark)
+    bound = Guard.of(guard)
+    plan = Plan(contract, run_plan, definition, str(checkpoint), bound, by_wall)
+    sink = Sink(output, format, dict(options or {}), current)
+    batches = Batches(plan, sink, _portable(spark, static), foreach_changes, on_batch)
+    if not is_connect(spark):
+        batches.refuse()  # a checkpoint of another program is refused here, not in the first batch
+    flows = [frame for frame in sent if frame.isStreaming]
+    if by_wall:
+        flows.append(clocks.heartbeat(spark))
+    writer = delivered(flows, run_plan.shards).writeStream.foreachBatch(batches)
+    writer = writer.option("checkpointLocation", str(checkpoint))
+    if name is not None:
+        writer = writer.queryName(name)
+    if trigger is not None:
+        writer = writer.trigger(**trigger)
+    try:
+        query = writer.start()
+    except Py4JJavaError as problem:
+        reason, *_ = str(problem.java_exception.toString()).splitlines()
+        raise StateError(f"Spark cannot start a query with the checkpoint {checkpoint}: {reason}") from problem
+    noting(query, batches.problems)
+    if not is_connect(spark):
+        _take_over(query, batches)
+    return query
+
+
+def _take_over(query: Any, batches: Batches) -> None:
+    """Open the checkpoint for a query that Spark has started; one that it refuses takes nothing from any other."""
+    try:
+        batches.open()
+    except BaseException:
+        query.stop()
+        raise
+
+
+def _refuse_nowhere(checkpoint: Any, output: Any, trigger: Any) -> None:
+    if not checkpoint:
+        raise ValueError("checkpoint is the folder that the query keeps its state in; give one")
+    if output == "":
+        raise ValueError("output is a folder, or None where a function or hws.view is enough; it cannot be empty")
+    if trigger is not None and not isinstance(trigger, Mapping):
+        raise ValueError(
+            f"trigger is what DataStreamWriter.trigger takes, as in {{'availableNow': True}}; not {trigger!r}"
+        )
+
+
+def _refuse_unknown(spark: Any, format: str) -> None:  # noqa: A002
+    """A format that Spark has no source for is found here, not in the first batch; a path that is none is no matter."""
+    if format in _SHOWN_HERE:
+        return
+    try:
+        spark.read.format(format).load(_NOWHERE)
+    except (PySparkException, Py4JJavaError) as problem:
+        if "DATA_SOURCE_NOT_FOUND" in str(problem):
+            raise ValueError(
+                f"Spark knows no format {format!r}; write parquet, orc, json, csv, delta, iceberg or kafka, and add "
+                "its package to `spark.jars.packages` where Spark does not bring it"
+            ) from problem
+
+
+def _listed(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _portable(spark: Any, static: list[Any]) -> list[Any]:
+    """Static rows for the first batch: DataFrames or, where the batches run in another process, the rows themselves."""
+    return [frame.toArrow() for frame in static] if is_connect(spark) else static

@@ -1,0 +1,1 @@
+"""What a committed batch writes for its users: changes, current tables, rows set aside."""

@@ -1,0 +1,101 @@
+"""Whether what Headwater's own connections carry is encrypted: where Spark's settings ask for it of Spark's.
+
+Rows that Spark moves go through Spark's connections. The shards of a gang, and workers that reach files through the
+driver, open connections of their own (Arrow Flight). If Spark's are to be encrypted, so are these, by TLS: the driver
+makes a key and a certificate, for as long as it lives, and its tasks are given both in the way they are given the
+token. They are made by the tool that every Java comes with; where it is not to be had, no such connection is opened.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import secrets
+import ssl
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from py4j.protocol import Py4JError
+
+from headwater.core.errors import StateError
+from headwater.exchange.flight_server import SEALED_NAME, Seal
+from headwater.spark.session.temporary import scratch
+
+SETTINGS = (
+    "spark.network.crypto.enabled",
+    "spark.ssl.rpc.enabled",
+    "spark.ssl.enabled",
+    "spark.authenticate.enableSaslEncryption",
+)
+_PASSWORD = "HEADWATER_KEYSTORE_PASSWORD"
+_PATIENCE = 120  # seconds
+_asked: WeakKeyDictionary[Any, str | None] = WeakKeyDictionary()
+_seals: list[Seal] = []
+_lock = threading.Lock()
+
+
+def asked_by(context: Any) -> str | None:
+    """The first of Spark's settings that asks for encryption; None: none does."""
+    if context not in _asked:  # a context keeps its settings, and to look at them takes a while
+        settings = context.getConf()
+        _asked[context] = next((name for name in SETTINGS if settings.get(name, "false").lower() == "true"), None)
+    return _asked[context]
+
+
+def seal_for(context: Any) -> Seal | None:
+    """What encrypts the connections of this driver and its tasks; None: no setting asks for it.
+
+    StateError where one does and it cannot be done.
+    """
+    name = asked_by(context)
+    if name is None:
+        return None
+    with _lock:
+        if not _seals:
+            try:
+                _seals.append(_made(context))
+            except (OSError, subprocess.SubprocessError, Py4JError) as problem:
+                raise StateError(
+                    f"{name} asks for encrypted connections, and Java's keytool made no certificate ({problem})"
+                ) from problem
+        return _seals[0]
+
+
+def _made(context: Any) -> Seal:
+    java = context._jvm
+    tool = Path(str(java.java.lang.System.getProperty("java.home")), "bin", "keytool")
+    password = secrets.token_hex(16)
+    with scratch() as there:
+        store = str(there / "store")
+        command = [
+            str(tool), "-genkeypair", "-alias", SEALED_NAME, "-keyalg", "EC", "-groupname", "secp256r1",
+            "-dname", f"CN={SEALED_NAME}", "-ext", f"san=dns:{SEALED_NAME}", "-startdate", "-1d", "-validity", "3650",
+            "-storetype", "PKCS12", "-keystore", store, "-storepass:env", _PASSWORD,
+        ]  # fmt: skip
+        subprocess.run(
+            command, env=os.environ | {_PASSWORD: password}, check=True, capture_output=True, timeout=_PATIENCE
+        )
+        letters = context._gateway.new_array(java.char, len(password))
+        for at, letter in enumerate(password):
+            letters[at] = letter
+        source = java.java.io.FileInputStream(store)
+        keys = java.java.security.KeyStore.getInstance("PKCS12")
+        keys.load(source, letters)
+        source.close()
+    certificate = _encoded(context, "java.security.cert.Certificate", keys.getCertificate(SEALED_NAME))
+    key = base64.encodebytes(_encoded(context, "java.security.Key", keys.getKey(SEALED_NAME, letters))).decode()
+    return Seal(
+        ssl.DER_cert_to_PEM_cert(certificate).encode(),
+        f"-----BEGIN PRIVATE KEY-----\n{key}-----END PRIVATE KEY-----\n".encode(),
+    )
+
+
+def _encoded(context: Any, kind: str, thing: Any) -> bytes:
+    """What `getEncoded` gives, asked for by reflection: the classes behind are Java's own, where the gateway may not
+    look."""
+    java = context._jvm
+    nothing = context._gateway.new_array(java.java.lang.Class, 0), context._gateway.new_array(java.java.lang.Object, 0)
+    return bytes(java.java.lang.Class.forName(kind).getMethod("getEncoded", nothing[0]).invoke(thing, nothing[1]))

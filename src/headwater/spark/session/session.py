@@ -1,0 +1,130 @@
+"""The Spark session: finding the one there is, starting a local one, and what it can do.
+
+Nothing here changes the settings of a session that somebody else made.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+from headwater.core.errors import HeadwaterError
+from headwater.core.interruption import held_back
+from headwater.spark.session.temporary import lasting_scratch
+
+RENAMING_FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+_LOCAL = re.compile(r"local(\[.*\])?")
+_LONGEST_FOLDER = 33  # of a socket's whole path systems take about a hundred bytes; what comes below has seventy
+_NO_JAVA = (
+    "error[HW905]: Spark needs Java, and there is no {place}; install a Java runtime, version 17 or later "
+    "(for example the package openjdk-17-jre-headless), or set JAVA_HOME to one"
+)
+
+
+class SparkMissing(HeadwaterError):
+    """Spark cannot run here; the message says what to install."""
+
+
+def session_of(frames: Iterable[Any]) -> Any:
+    """The session that DataFrames belong to, or the active one where there are none."""
+    for frame in frames:
+        return frame.sparkSession
+    found = session_at_hand()
+    if found is None:
+        raise ValueError("there is no Spark session; give a DataFrame, or start a session first")
+    return found
+
+
+def session_at_hand() -> Any:
+    """The session of this thread or, where it has none of its own, of the process; None: there is none."""
+    try:
+        return SparkSession.active()
+    except PySparkRuntimeError:
+        return None
+
+
+def is_connect(spark: Any) -> bool:
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def slots(spark: Any) -> int:
+    """How many tasks run at once: what Spark takes for its default parallelism."""
+    if not is_connect(spark):
+        return max(1, int(spark.sparkContext.defaultParallelism))
+    from pyspark.sql import functions as sf
+
+    parts = spark.range(0, 1 << 20).select(sf.spark_partition_id().alias("part")).distinct().count()
+    return max(1, int(parts))
+
+
+def has_dynamic_allocation(spark: Any) -> bool:
+    return str(spark.conf.get("spark.dynamicAllocation.enabled", "false")).lower() == "true"
+
+
+def is_local(spark: Any) -> bool:
+    """Whether all of Spark is one process, which has nobody beside it to lose."""
+    return _LOCAL.fullmatch(str(spark.conf.get("spark.master", ""))) is not None
+
+
+def local_session(name: str = "headwater", settings: Mapping[str, str] | None = None) -> Any:
+    """The session there is, or a local one with what makes Headwater quick on one machine."""
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    require_java()
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(name)
+    master = (settings or {}).get("spark.master", "local[*]")
+    chosen = {
+        "spark.master": master,
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.shuffle.partitions": str(os.cpu_count() or 1),
+        "spark.sql.streaming.checkpointFileManagerClass": RENAMING_FILES,
+        "spark.python.daemon.module": "headwater.spark.daemon",
+        "spark.driver.bindAddress": "127.0.0.1",
+        **(_sockets() if _LOCAL.fullmatch(master) else {}),
+        **(settings or {}),
+    }
+    for key, value in chosen.items():
+        builder = builder.config(key, value)
+    with held_back():  # a Java that is interrupted while it starts is left behind, and never ends
+        return builder.getOrCreate()
+
+
+def _sockets() -> dict[str, str]:
+    """Settings that have Java and the Python workers of this machine talk through sockets in a folder of their own.
+
+    On the loopback of the network each end waits for the other to acknowledge what is small, some 40 ms a task. Nobody
+    asks for a token in a socket of the file system, so nobody else may enter the folder.
+    """
+    if not hasattr(socket, "AF_UNIX"):
+        return {}
+    if len(tempfile.gettempdir()) > _LONGEST_FOLDER:
+        return {}
+    folder = str(lasting_scratch())
+    return {"spark.python.unix.domain.socket.enabled": "true", "spark.python.unix.domain.socket.dir": folder}
+
+
+def require_java() -> None:
+    """A clear word where there is no Java, instead of a stack trace from the launcher."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    if java is None:
+        raise SparkMissing(_NO_JAVA.format(place="`java` on the PATH and no JAVA_HOME"))
+    try:
+        subprocess.run([java, "-version"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        raise SparkMissing(_NO_JAVA.format(place=f"Java that runs at {java}")) from None

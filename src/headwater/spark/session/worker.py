@@ -1,0 +1,62 @@
+"""What a shard's task does with a transaction, inside a Python worker; knows no Spark."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from collections.abc import Callable, Generator, Iterable
+from itertools import count
+from typing import Any
+
+from headwater.core.functions import registry as functions
+from headwater.core.functions.registry import Function
+from headwater.core.memory import memory_for
+from headwater.exchange.wire import Incoming, Outgoing
+
+TURN = threading.RLock()
+"""Whoever works in this process holds it: a task, or a thread that does a neighbour's (see `neighbours`).
+
+Tasks name it as `worker.TURN`: a name of its own would be pickled along.
+"""
+
+Run = Generator[Outgoing, Incoming, Any]  # a shard's transaction; its value is what is told of it
+
+
+_tasks = count(1)
+_EARLY = 4  # by then a worker has loaded what it needs
+
+
+def prepare(named: Iterable[tuple[str, Function]]) -> None:
+    """Make the user's own functions known in this process.
+
+    Spark has a worker collect garbage after every task, which goes through everything that is loaded; what is there
+    after a few tasks stays, and is left out from then on.
+    """
+    functions.adopt(named)
+    if next(_tasks) == _EARLY:
+        gc.collect()
+        gc.freeze()
+
+
+def memory_of_worker(shards: int) -> int | None:
+    """Bytes for one shard in one worker: of what the machine or the container has, one part is Java's, and as many
+    workers as there are cores may run beside each other. A limit that Spark sets for a worker holds as it is."""
+    return memory_for(min(shards, os.cpu_count() or 1) + 1)
+
+
+def drive(run: Run, swap: Callable[[Outgoing], Incoming]) -> Any:
+    """Carry a transaction to its end; whatever goes wrong, it is undone."""
+    try:
+        outgoing = next(run)
+        while True:
+            outgoing = run.send(swap(outgoing))
+    except StopIteration as end:
+        return end.value
+    finally:
+        run.close()
+
+
+def alone(run: Run) -> Any:
+    """Carry on a transaction of a shard that has nobody to talk to."""
+    return drive(run, lambda outgoing: Incoming([], outgoing.busy))

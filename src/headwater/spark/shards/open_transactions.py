@@ -1,0 +1,89 @@
+"""Transactions that are under way in this Python worker, between one Spark job and the next.
+
+A shuffle exchange runs every round as a job of its own, and Spark gives a shard to whichever worker is free. A worker
+keeps the transactions it has begun; asked for a later round than the one it stands at, it catches up with what the
+shard received meanwhile; if it never had the shard, it begins anew. A transaction is deterministic, so every way leads
+to the same answer. What is kept here is a cache: it may be lost at any time.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headwater.exchange.wire import Activity, Incoming, Outgoing, Parcel
+from headwater.spark.session.worker import Run
+
+_KEPT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A transaction that is done, with its value."""
+
+    value: Any
+
+
+@dataclass(slots=True)
+class _Live:
+    run: Run
+    round: int  # the rounds that were answered
+    latest: Answer | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A round, from 1 on, of one shard's transaction; `activities` says how much moved in each round before."""
+
+    transaction: str
+    shard: int
+    round: int
+    activities: Sequence[Activity]
+
+
+Answer = Outgoing | Ended
+_live: OrderedDict[tuple[str, int], _Live] = OrderedDict()
+
+
+def answer(
+    asked: Asked, begin: Callable[[], Run | None], received: Mapping[int, list[tuple[int, Parcel]]]
+) -> Answer | None:
+    """What the shard sends in this round, or that it is done.
+
+    `received` holds the parcels of the rounds that came along. None: this worker does not know the transaction, and not
+    everything came along that is needed to begin it.
+    """
+    key = asked.transaction, asked.shard
+    live = _live.pop(key, None)
+    if live is None or live.round > asked.round:
+        run = begin()
+        if run is None:
+            return None
+        live = _Live(run, 0, None)
+    while live.round < asked.round:
+        if live.round and live.round not in received:
+            run = begin()
+            if run is None:
+                return None
+            live = _Live(run, 0, None)
+            continue
+        _advance(live, asked, received)
+    _live[key] = live
+    while len(_live) > _KEPT:
+        _, oldest = _live.popitem(last=False)
+        oldest.run.close()
+    return live.latest
+
+
+def _advance(live: _Live, asked: Asked, received: Mapping[int, list[tuple[int, Parcel]]]) -> None:
+    try:
+        if not live.round:
+            live.latest = next(live.run)
+        else:
+            incoming = Incoming(received[live.round], asked.activities[live.round - 1])
+            live.latest = live.run.send(incoming)
+    except StopIteration as end:
+        live.latest = Ended(end.value)
+    live.round += 1

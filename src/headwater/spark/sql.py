@@ -1,0 +1,120 @@
+"""Recursion as it should be: SQL over a session's tables, its recursions computed by Headwater, all else by Spark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from string import Formatter
+from typing import Any
+
+from headwater import pipeline
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.errors import CheckProblem, SyntaxProblem
+from headwater.core.python_warnings import tell
+from headwater.core.source import Source
+from headwater.language.sql.doctor import diagnose
+from headwater.language.sql.program import translate_views
+from headwater.language.sql.split import Named, Recursion, Select, Steps, split
+from headwater.program.nearest import nearest
+from headwater.spark.evaluate import evaluate
+from headwater.spark.inputs.frame_cache import kept
+from headwater.spark.inputs.program_text import columns_of
+
+_RECURSIVE = re.compile(r"\brecursive\b", re.IGNORECASE)
+
+
+def sql(spark: Any, text: str, *, shards: int | None = None, exchange: str | None = None) -> Any:
+    """The rows of a query, as in `WITH RECURSIVE ... UNION ...`: a DataFrame.
+
+    Tables and views that the text does not define are the session's. Only recursive views are computed by Headwater,
+    as sets; what they read and what reads them runs in Spark itself, with everything that Spark's SQL has.
+    """
+    found = _taken_apart(text)
+    if found is None:
+        return spark.sql(text)
+    frames: dict[str, Any] = {}
+    findings: list[Diagnostic] = []
+    for step in found.steps:
+        match step:
+            case Select(frame, query):
+                frames[frame] = _selected(spark, query, frames)
+            case Recursion():
+                inputs = _inputs(spark, step, frames)
+                schemas = {name: columns_of(frame.schema) for name, frame in inputs.items()}
+                program = pipeline.compile_tree(translate_views(found.text, step.views, schemas))
+                findings += program.warnings
+                read = {one.name for one in program.checked.relations}
+                taken = {name: frame for name, frame in inputs.items() if name in read}
+                views = evaluate(program, taken, shards=shards, exchange=exchange)
+                for frame, view in zip(step.outputs, program.outputs, strict=True):
+                    frames[frame] = kept(views[view], eager=False) if step.shared else views[view]
+    tell(findings)
+    return frames[_answer(found)]
+
+
+def explain(spark: Any, text: str) -> str:
+    """What the session's own WITH RECURSIVE would do with a text, and what Headwater does."""
+    findings = diagnose(Source("<text>", text))
+    return "\n".join(map(str, findings)) or "nothing in it is recursive: it runs in Spark as it is"
+
+
+def _taken_apart(text: str) -> Steps | None:
+    """The steps of a text; None if it is Spark's alone, be it that only Spark can read it."""
+    try:
+        return split(Source("<text>", text))
+    except SyntaxProblem:
+        if _RECURSIVE.search(text):
+            raise
+        return None
+
+
+def _answer(steps: Steps) -> str:
+    last = steps.steps[-1]
+    assert isinstance(last, Select), "the last step asks for what the text does"
+    return last.frame
+
+
+def _selected(spark: Any, text: str, frames: Mapping[str, Any]) -> Any:
+    holes = {name for _, name, _, _ in Formatter().parse(text) if name}
+    return spark.sql(text, **{name: frames[name] for name in holes}) if holes else spark.sql(text.format())
+
+
+def _inputs(spark: Any, step: Recursion, frames: Mapping[str, Any]) -> dict[str, Any]:
+    """What the views of a recursion read, by the names they have for it, without columns that they do not look at."""
+    found = {name: frames[frame] for name, frame in step.frames.items()}
+    found |= {name: _table(spark, table) for name, table in step.tables.items()}
+    if step.columns is None:
+        return found
+    return {name: frame if name in step.whole else _looked_at(frame, step.columns) for name, frame in found.items()}
+
+
+def _looked_at(frame: Any, columns: frozenset[str]) -> Any:
+    names = [name for name in frame.columns if name.lower() in columns] or frame.columns[:1]
+    return (
+        frame if len(names) == len(frame.columns) else frame.select(*(f"`{name.replace('`', '``')}`" for name in names))
+    )
+
+
+def _listed(spark: Any) -> list[str]:
+    """The tables and views that a session lists; a hint is not worth an error of its own."""
+    try:
+        return [one.name for one in spark.catalog.listTables()]
+    except Exception:
+        return []
+
+
+def _table(spark: Any, table: Named) -> Any:
+    try:
+        found = spark.table(str(table))
+        _ = found.schema  # with Spark Connect only this looks for it
+    except Exception as problem:
+        if "TABLE_OR_VIEW_NOT_FOUND" not in str(problem):
+            raise
+        name = ".".join(table.parts)
+        close = nearest(name, _listed(spark))
+        hint = "register a frame with createOrReplaceTempView, or create the table"
+        if close:
+            hint = f"did you mean `{close}`? If not, {hint}"
+        problems = (Diagnostic("HW230", f"the session has no table `{name}`", table.span, hint=hint),)
+        raise CheckProblem(problems) from None
+    return found

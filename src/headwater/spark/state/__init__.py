@@ -1,0 +1,1 @@
+"""The checkpoint: snapshots, logs and manifests, and the file systems that hold them."""

@@ -1,0 +1,203 @@
+"""What a checkpoint was made for: enough to build the same shards again, and to tell what has changed since.
+
+State is a function of the program, of the types of its inputs and of how it is split over shards. If any of these is
+another one now, the rows that are stored mean nothing, so the checkpoint is refused, with what changed and what to do.
+Comments and line breaks do not count: programs are compared statement by statement as
+they print.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from headwater import pipeline
+from headwater.core.errors import ProgramError, StateError
+from headwater.core.types import Type
+from headwater.exchange.sharding import Sharding, choose
+from headwater.language.datalog.printer import print_tree
+from headwater.language.syntax import Declaration, Tree
+from headwater.pipeline import CompiledProgram
+from headwater.plan.model import Plan
+from headwater.spark.inputs.watermarks import not_in_the_text, with_watermarks
+
+
+@dataclass(frozen=True, slots=True)
+class QueryDefinition:
+    """A value; as JSON it stands in every manifest."""
+
+    program: str  # as the printer prints it
+    disabled: tuple[str, ...]
+    types: dict[str, tuple[str | None, ...]]  # of base relations, by relation, as the inputs told them
+    columns: dict[str, tuple[str, ...]]  # of undeclared base relations, as the inputs call them
+    kind: str
+    shards: int
+    layout: str  # a digest of the tables and rules that stored rows are numbered by
+    watermarks: dict[str, int]  # of streams, in milliseconds, where the program's text does not tell them
+    notes: dict[str, Any] = field(default_factory=dict, compare=False)  # whatever else the writer wants to find again
+
+    @classmethod
+    def of(
+        cls,
+        program: CompiledProgram,
+        sharding: Sharding,
+        shards: int,
+        *,
+        known: Mapping[str, Sequence[Type | None]] | None = None,
+        columns: Mapping[str, Sequence[str]] | None = None,
+        notes: Mapping[str, Any] | None = None,
+    ) -> QueryDefinition:
+        """For a sharding that `choose(program, known, shards, columns=columns)` made."""
+        types = {
+            name: tuple(None if kind is None else kind.value for kind in kinds) for name, kinds in (known or {}).items()
+        }
+        names = {name: tuple(those) for name, those in (columns or {}).items()}
+        # SQL as it was written: printed as rules it would no longer tell which of its tables count equal rows.
+        text = _text(program.tree) if program.tree.text is None else program.tree.text
+        layout, delays = _layout(sharding.plan), not_in_the_text(program)
+        return cls(text, program.disabled, types, names, sharding.kind, shards, layout, delays, dict(notes or {}))
+
+    @property
+    def fingerprint(self) -> str:
+        """Equal for equal definitions, in every process."""
+        return hashlib.sha256(json.dumps(self.to_json() | {"notes": None}, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def known(self) -> dict[str, tuple[Type | None, ...]]:
+        return {
+            name: tuple(None if kind is None else Type(kind) for kind in kinds) for name, kinds in self.types.items()
+        }
+
+    def compiled(self) -> CompiledProgram:
+        """The program, from its text; the functions it calls must be registered here."""
+        try:
+            written = pipeline.compile_saved(self.program, name="the checkpoint's program", disabled=self.disabled)
+            return with_watermarks(written, self.watermarks)
+        except ProgramError as problem:
+            raise StateError(
+                f"the checkpoint's program does not compile here; register the functions it calls first\n{problem}"
+            ) from problem
+
+    def sharding(self) -> Sharding:
+        """The sharding, built again from the program and the types."""
+        program = self.compiled()
+        try:
+            found = choose(program, self.known, self.shards, columns=self.columns, kinds=(self.kind,))
+        except (LookupError, TypeError, ValueError, AttributeError) as problem:
+            raise StateError(f"the checkpoint's program cannot be planned with its types ({problem!r})") from problem
+        if _layout(found.plan) != self.layout:
+            raise StateError(_OTHER_VERSION)
+        return found
+
+    def refuse_other(self, now: QueryDefinition, where: str) -> None:
+        """Raise StateError if what is to be run now is not what the checkpoint `where` was made for."""
+        changed = list(self._differences(now))
+        if not changed and self.layout != now.layout:
+            changed = [f"  {_OTHER_VERSION}"]
+        if changed:
+            raise StateError("\n".join((f"{where} was made for something else:", *changed, _ADVICE)))
+
+    def _differences(self, now: QueryDefinition) -> Iterator[str]:
+        if self.program != now.program:
+            yield "  the program has changed:"
+            compared = difflib.ndiff(_statements(self.program), _statements(now.program))
+            yield from (f"    {line.rstrip()}" for line in compared if line[0] in "-+")
+        if self.disabled != now.disabled:
+            yield f"  the rewrites left out were {_listed(self.disabled)} and are {_listed(now.disabled)}"
+        for name in sorted({*self.types, *now.types}):
+            before, after = self._input(name), now._input(name)
+            if before != after:
+                yield f"  the input `{name}` was {before} and is {after}"
+        for name in sorted({*self.watermarks, *now.watermarks}):
+            before, after = _delay(self.watermarks.get(name)), _delay(now.watermarks.get(name))
+            if before != after:
+                yield f"  the watermark of `{name}` was {before} and is {after}"
+        if self.shards != now.shards:
+            yield f"  it has {self.shards} shard(s), and {now.shards} are asked for; give `shards={self.shards}`"
+        elif self.kind != now.kind:
+            yield f"  its shards work `{self.kind}`, and `{now.kind}` is asked for"
+
+    def _input(self, name: str) -> str:
+        if name not in self.types:
+            return "not there"
+        kinds = [kind or "of unknown type" for kind in self.types[name]]
+        columns = self.columns.get(name)
+        return f"({', '.join(kinds if columns is None else map(' '.join, zip(columns, kinds, strict=False)))})"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "program": self.program,
+            "disabled": list(self.disabled),
+            "types": {name: list(kinds) for name, kinds in self.types.items()},
+            "columns": {name: list(names) for name, names in self.columns.items()},
+            "kind": self.kind,
+            "shards": self.shards,
+            "layout": self.layout,
+            "watermarks": self.watermarks,
+            "notes": self.notes,
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> QueryDefinition:
+        """What `to_json` gave; LookupError, TypeError or ValueError if it is something else."""
+        made = cls(
+            given["program"],
+            tuple(given["disabled"]),
+            {name: tuple(kinds) for name, kinds in given["types"].items()},
+            {name: tuple(names) for name, names in given["columns"].items()},
+            given["kind"],
+            given["shards"],
+            given["layout"],
+            given["watermarks"],
+            given["notes"],
+        )
+        texts = [made.program, made.kind, made.layout, *made.disabled, *made.types, *made.columns, *made.watermarks]
+        texts += (name for names in made.columns.values() for name in names)
+        texts += (kind for kinds in made.types.values() for kind in kinds if kind is not None)
+        numbers = [made.shards, *made.watermarks.values()]
+        if not all(type(text) is str for text in texts) or not all(type(number) is int for number in numbers):
+            raise TypeError("its definition is none")
+        if made.shards < 1 or not isinstance(made.notes, dict):
+            raise ValueError("its definition is none")
+        return made
+
+
+_OTHER_VERSION = "this version of Headwater plans the program in another way; go on with the version that wrote it"
+
+
+_ADVICE = """\
+  What is stored there follows from the old ones. To go on with the new ones, give a new checkpoint and a new output,
+  and let the inputs be read from their beginning; to go on with the old ones, give them again."""
+
+
+def _text(tree: Tree) -> str:
+    """A program as it prints; which relations are optional says nothing of the rows that are stored."""
+    plain = (replace(one, optional=False) if isinstance(one, Declaration) else one for one in tree.statements)
+    return print_tree(replace(tree, statements=tuple(plain)))
+
+
+def _statements(text: str) -> list[str]:
+    """The statements of a printed program; the lines of one after its first are indented."""
+    return re.split(r"\n(?! )", text.rstrip("\n"))
+
+
+def _layout(plan: Plan) -> str:
+    """A digest of what the numbers in stored rows refer to: tables and their columns, rules and what proofs name."""
+    tables = [[table.name, [kind.value for kind in table.types], table.depth] for table in plan.tables]
+    rules = [[rule.id, rule.table, rule.atoms, rule.negated] for rule in plan.rules]
+    shipments = [[one.table, one.outbox, one.inbox, one.column, one.everywhere] for one in plan.shipments]
+    levels = [[level.tables, level.rules, level.aggregations] for level in plan.strata]
+    return hashlib.sha256(json.dumps([tables, rules, shipments, levels]).encode()).hexdigest()[:16]
+
+
+def _delay(milliseconds: int | None) -> str:
+    return "not there" if milliseconds is None else f"{milliseconds} ms"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "none"

@@ -1,0 +1,189 @@
+"""Files that workers reach through the driver: Arrow Flight between them, with a token that only tasks are given, and
+encrypted where they are given a seal.
+
+A relay serves the folders that it was told to, and nothing outside them: neither by `..` nor over symbolic links. A
+file goes through in parts; one whose end does not arrive is treated by the folder behind as any write that fails. What
+the folder says of a failure is what the worker says of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.flight as flight
+
+from headwater.core.errors import StateError
+from headwater.exchange.flight_server import Seal, Server, connect, new_token, with_token
+from headwater.spark.session.temporary import scratch
+from headwater.spark.state.filesystem import Blocks, Folder
+
+_PART = 4 << 20
+_SCHEMA = pa.schema([("part", pa.large_binary())])
+_END = b"end"  # comes with the last part
+_MOST_WORDS = 4000  # of an error that goes back
+
+
+class Relay(Server):
+    def __init__(self, host: str = "127.0.0.1", seal: Seal | None = None) -> None:
+        self.token = new_token()
+        self._folders: dict[str, Folder] = {}
+        super().__init__(host, self.token, seal)
+
+    def serve(self, folder: Folder) -> None:
+        self._folders[folder.path] = folder
+
+    def do_get(self, context: Any, ticket: Any) -> Any:
+        with _told():
+            folder, name = self._asked(ticket.ticket)
+            return flight.GeneratorStream(_SCHEMA, _parts(folder, name))
+
+    def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
+        with _told():
+            folder, name = self._asked(descriptor.command)
+            length = folder.write(name, _received(reader))
+        writer.write(str(length).encode())
+
+    def do_action(self, context: Any, action: Any) -> Iterator[bytes]:
+        asked, _, content = action.body.to_pybytes().partition(b"\n")
+        with _told():
+            folder, name = self._asked(asked)
+            match action.type:
+                case "create":
+                    found: object = folder.create(name, content)
+                case "names":
+                    found = folder.names(name)
+                case "remove":
+                    found = folder.remove(name)
+                case _:
+                    raise StateError("a relay knows nothing of this kind")
+        yield json.dumps(found).encode()
+
+    def _asked(self, text: bytes) -> tuple[Folder, str]:
+        """The folder and the name in it that a call is about."""
+        try:
+            asked = json.loads(text)
+            folder, name = self._folders[asked["folder"]], asked["name"]
+        except (ValueError, LookupError, TypeError):
+            raise StateError("this relay does not serve that folder") from None
+        parts = name.split("/") if isinstance(name, str) else [".."]
+        if name and any(part in ("", ".", "..") or "\0" in part for part in parts):
+            raise StateError(f"{name!r} is no name of a file in a folder")
+        if folder.leads_out(name):
+            raise StateError(f"{folder.path}/{name} is reached over a symbolic link, which a relay does not follow")
+        return folder, name
+
+
+class RelayedFolder(Folder):
+    """A folder of the driver's, as its workers have it."""
+
+    def __init__(self, path: str, address: str, token: str, seal: Seal | None = None) -> None:
+        super().__init__(path)
+        self._address = address
+        self._token = token
+        self._seal = seal
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path, self._address, self._token, self._seal)
+
+    def read(self, name: str) -> bytes:
+        with self._called("read", name) as client:
+            return b"".join(self._downloaded(client, name))
+
+    def write(self, name: str, blocks: Blocks) -> int:
+        with self._called("write", name) as client:
+            about = flight.FlightDescriptor.for_command(self._about(name))
+            writer, answers = client.do_put(about, _SCHEMA, with_token(self._token))
+            try:
+                for block in blocks:
+                    for start in range(0, len(block), _PART):
+                        writer.write_batch(_batch(block[start : start + _PART]))
+                writer.write_with_metadata(_batch(b""), _END)
+                writer.done_writing()
+                told = answers.read()
+            except flight.FlightError:
+                writer.close()  # raises the driver's own reason
+                raise
+            except BaseException:
+                with suppress(flight.FlightError):
+                    writer.close()  # without the end, so that nothing is kept
+                raise
+            writer.close()
+            return int(told.to_pybytes())
+
+    def create(self, name: str, content: bytes) -> bool:
+        return bool(self._do("create", "write", name, content))
+
+    def names(self, below: str = "") -> list[str]:
+        return [str(name) for name in self._do("names", "list", below)]
+
+    def remove(self, name: str) -> None:
+        self._do("remove", "remove", name)
+
+    @contextmanager
+    def local(self, name: str) -> Iterator[Path]:
+        with scratch() as there:
+            path = there / "file"
+            with self._called("read", name) as client, path.open("wb") as out:
+                for part in self._downloaded(client, name):
+                    out.write(part)
+            yield path
+
+    def _about(self, name: str) -> bytes:
+        return json.dumps({"folder": self.path, "name": name}).encode()
+
+    def _downloaded(self, client: Any, name: str) -> Iterator[bytes]:
+        for chunk in client.do_get(flight.Ticket(self._about(name)), with_token(self._token)):
+            for part in chunk.data.column(0):
+                yield part.as_buffer()
+
+    def _do(self, what: str, doing: str, name: str, content: bytes = b"") -> Any:
+        with self._called(doing, name) as client:
+            action = flight.Action(what, self._about(name) + b"\n" + content)
+            (answer,) = client.do_action(action, with_token(self._token))
+            return json.loads(answer.body.to_pybytes())
+
+    @contextmanager
+    def _called(self, doing: str, name: str) -> Iterator[Any]:
+        """A line to the driver; what it says is raised here."""
+        with self._explained(doing, name):
+            try:
+                with connect(self._address, self._seal) as client:
+                    yield client
+            except flight.FlightError as problem:
+                if problem.extra_info:
+                    raise StateError(problem.extra_info.decode("utf-8", "replace")) from problem
+                raise
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What goes wrong in here is told to the caller, in its own words."""
+    try:
+        yield
+    except (StateError, OSError) as problem:
+        text = str(problem)[:_MOST_WORDS]
+        raise flight.FlightServerError(text, extra_info=text.encode()) from problem
+
+
+def _batch(part: bytes | memoryview) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([part], type=pa.large_binary())], schema=_SCHEMA)
+
+
+def _parts(folder: Folder, name: str) -> Iterator[pa.RecordBatch]:
+    with _told(), folder.local(name) as path, path.open("rb") as source:
+        while part := source.read(_PART):
+            yield _batch(part)
+
+
+def _received(reader: Any) -> Iterator[memoryview]:
+    for chunk in reader:
+        if chunk.app_metadata is not None:
+            return
+        for part in chunk.data.column(0):
+            yield memoryview(part.as_buffer())
+    raise StateError("the worker that sent it is gone")
