@@ -24,7 +24,7 @@ os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 FAR = "far://store/all"  # then a path of this machine: a file system that is there, and that Hadoop alone knows
 FAR_SETTINGS = {
     "spark.hadoop.fs.far.impl": "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme",
-    "spark.hadoop.fs.viewfs.overload.sharding.target.far.impl": "org.apache.hadoop.fs.LocalFileSystem",
+    "spark.hadoop.fs.viewfs.overload.scheme.target.far.impl": "org.apache.hadoop.fs.LocalFileSystem",
     "spark.hadoop.fs.viewfs.mounttable.store.link./all": "file:///",
 }
 
