@@ -14,7 +14,7 @@ from headwater.engine.guard import DEFAULT_GUARD
 from headwater.engine.shard import Shard
 from headwater.engine.store.budget import Budget
 from headwater.engine.store.states import EVER, GONE, RENUMBER_FROM
-from headwater.engine.stratum import Transaction
+from headwater.engine.transaction import Transaction
 from headwater.spark.state.log import seal
 from tests.exchange.sharded import Sharded
 from tests.oracle.program import Row

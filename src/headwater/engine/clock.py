@@ -24,7 +24,7 @@ from headwater.engine.store.expiry import Expiries
 from headwater.engine.store.index import Rows
 from headwater.engine.store.states import BASE, EVER, GHOST, GONE
 from headwater.engine.store.store import Store
-from headwater.engine.stratum import Transaction
+from headwater.engine.transaction import Transaction
 from headwater.plan.tables import pending
 from headwater.program.time.program_clock import FOREVER, Lifetime
 

@@ -25,7 +25,8 @@ from headwater.engine.store.compaction import compact
 from headwater.engine.store.index import Matrix, Rows, packed_sort
 from headwater.engine.store.states import BASE, GONE, RENUMBER_FROM
 from headwater.engine.store.store import MOST_ROWS, Store, Use
-from headwater.engine.stratum import StratumRunner, Transaction
+from headwater.engine.stratum import StratumRunner
+from headwater.engine.transaction import Transaction
 from headwater.language.syntax import Atom, Wildcard
 from headwater.plan.model import FlatRule, Plan
 

@@ -1,8 +1,8 @@
-"""One stratum (stratum) under one transaction: mark what lost its proof, derive again, propagate what came.
+"""One stratum under one transaction: mark what lost its witness, derive again, propagate what came.
 
 Input: which rows of lower tables came and went. Promise: afterwards the stratum's tables hold exactly the least
-fixpoint over what the lower tables hold now, every row alive has a proof from rows alive (or ghosts), and no
-proof rests on itself.
+fixpoint over what the lower tables hold now, every row alive has a witness of rows alive (or ghosts), and no
+witness rests on itself.
 
 Mark (phase 1) walks the lists of children from the rows that went, and asks the `forbid` delta rules which
 derivations a negated row has ended. Derive again (phase 2) pulls every marked row, or its group, from the
@@ -23,150 +23,53 @@ import numpy.typing as npt
 from headwater.core.errors import EvaluationError
 from headwater.engine.aggregation import Aggregator
 from headwater.engine.best.seen import Seen
-from headwater.engine.best.selection import best_part, is_ranked, is_single, rows_with, select
+from headwater.engine.best.selection import best_part, rows_with, select
 from headwater.engine.codes.batch import Batch
 from headwater.engine.codes.expressions import distinct_rows
 from headwater.engine.codes.symbols import Codes
-from headwater.engine.guard import Guard, Tally, Watch
+from headwater.engine.guard import Watch
 from headwater.engine.rules.delta_rule import Context, Done, Runner
 from headwater.engine.rules.fused_frontier import FusedFrontier
-from headwater.engine.store.budget import Budget, RowsSpent
+from headwater.engine.store.budget import RowsSpent
 from headwater.engine.store.index import Index, Rows
-from headwater.engine.store.journal import Journal
 from headwater.engine.store.states import BASE, EVER, GHOST, GONE, MARKED
 from headwater.engine.store.store import Store, Use, mark_descendants
-from headwater.engine.stratum_names import StratumNames
+from headwater.engine.stratum_rules import StratumRules
+from headwater.engine.transaction import Transaction
 from headwater.engine.turns import Turns
-from headwater.plan.model import FlatRule, Plan, PlannedStratum
-from headwater.program.model import Keeps
+from headwater.plan.model import Plan, PlannedStratum
 from headwater.program.recursion.strata import Mode
 
 Delta = dict[str, list[Rows]]
 _HURRY_FROM = 2048
 _PASSES = 3
-_LAST_ROUND = EVER - 4  # rows may be stamped with the round after the next
-
-
-class Transaction:
-    """What one transaction carries through the strata: its journal, its clock of rounds, what came and went."""
-
-    def __init__(self, tick: int, guard: Guard, budget: Budget, cancelled: Callable[[], bool]) -> None:
-        self.tick = tick
-        self.now: int | None = None  # what the clock shows when it is done
-        self.tally = Tally(guard)
-        self.journal = Journal()
-        self.came: dict[str, Rows] = {}
-        self.went: dict[str, Rows] = {}
-        self.fallen: dict[str, Rows] = {}  # ghosts that proofs of higher strata may rest on, and that are gone
-        self.expired: set[str] = set()  # tables that dropped rows whose lease was over
-        self.rounds = 0
-        self._budget = budget
-        self._cancelled = cancelled
-
-    def check(self) -> None:
-        """Stop if the caller has asked for it, or if symbols have used up the memory."""
-        if self._cancelled():
-            raise KeyboardInterrupt
-        self._budget.look()
-
-    def next_tick(self) -> int:
-        self.check()
-        if self.tick >= _LAST_ROUND:
-            raise EvaluationError(
-                f"this transaction made {self.rounds:,} rounds, the most that are numbered; it seems to have no end\n"
-                "  hint: bound what the recursion computes, or keep the guard on"
-            )
-        self.tick += 1
-        self.rounds += 1
-        return self.tick
-
-    def close(self, store: Store) -> None:
-        """Work out the net effect on a store that nobody will change any more."""
-        came, went = self.journal.net(store)
-        if came.size:
-            self.came[store.name] = came
-        if went.size:
-            self.went[store.name] = went
-        if store.table.lasting:
-            fallen = _truly_lost(store, self.journal.fallen(store), self.now)
-            if fallen.size:
-                self.fallen[store.name] = fallen
 
 
 class StratumRunner:
+    """One stratum of a shard: its rules, and a `StratumRun` of them for each transaction that concerns it."""
+
     def __init__(self, stratum: PlannedStratum, plan: Plan, context: Context, uses: Iterable[Use]) -> None:
         self.stratum = stratum
-        self._context = context
-        self._stores = {name: context.stores[name] for name in stratum.tables}
-        self._rules = [plan.rules[number] for number in stratum.rules]
-        self._aggregators = [Aggregator(plan.aggregations[at], at, context) for at in stratum.aggregations]
-        self._uses: dict[str, list[Use]] = {}
-        for use in uses:
-            if use.child.name in self._stores:
-                self._uses.setdefault(use.parent.name, []).append(use)
-        self.outboxes = [one.outbox for one in plan.shipments if one.table in self._stores]
-        self._arrive: dict[str, list[Runner]] = {}
-        self._late: dict[str, list[Runner]] = {}  # rules that fill an outbox wait until this shard is done
-        self._forbid: dict[str, list[Runner]] = {}
-        self._allow: dict[str, list[Runner]] = {}
-        self._pulls: dict[str, list[tuple[tuple[int, ...], Runner]]] = {name: [] for name in stratum.tables}
-        self._spontaneous: list[Runner] = []
-        for rule in self._rules:
-            self._prepare(rule)
-        for pulls in self._pulls.values():
-            pulls.sort(key=lambda pull: pull[1].pull is None)  # the quick ones first: they leave less to the others
-        self.reads = frozenset(
-            (*self._arrive, *self._late, *self._forbid, *(s.name for a in self._aggregators for _, s in a.sources))
-        )
-        self._names = StratumNames(stratum, plan, context)
-        self.plain = (
-            stratum.mode is Mode.MONOTONE
-            and not self._aggregators
-            and not any(store.table.picks for store in self._stores.values())
-        )
-        self._seen = None if self.outboxes else Seen.of(stratum.tables, self._rules, context.stores)
-        self._closing = {name: runner for name in self._stores if (runner := self._closes(name)) is not None}
-        self._ranked = {name for name, store in self._stores.items() if stratum.recursive and _goes_by_rank(store)}
-
-    def _prepare(self, rule: FlatRule) -> None:
-        for table, delta_rule in zip(rule.atoms, rule.arrive, strict=True):
-            waits = self.stratum.recursive and rule.table in self.outboxes and table in self._stores
-            arrive = self._late if waits else self._arrive
-            arrive.setdefault(table, []).append(Runner(delta_rule, rule, self._context))
-        for table, forbid, allow in zip(rule.negated, rule.forbid, rule.allow, strict=True):
-            self._forbid.setdefault(table, []).append(Runner(forbid, rule, self._context, searching=True))
-            self._allow.setdefault(table, []).append(Runner(allow, rule, self._context))
-        for pull in rule.pulls:
-            runner = Runner(pull.delta_rule, rule, self._context, pull.columns)
-            self._pulls[rule.table].append((pull.columns, runner))
-        if rule.spontaneous is not None:
-            self._spontaneous.append(Runner(rule.spontaneous, rule, self._context))
-
-    def _closes(self, name: str) -> Runner | None:
-        """The one rule that goes on from a table's rows, if it can do so until nothing comes any more."""
-        runners = self._arrive.get(name, ())
-        if len(runners) != 1 or self._aggregators or self.outboxes or name in self._late:
-            return None
-        (runner,) = runners
-        elsewhere = all(table == name or table not in self._stores for table in runner.rule.atoms)
-        can = isinstance(runner.fused, FusedFrontier) and runner.fused.closes and runner.takes_all
-        return runner if elsewhere and can and runner.rule.table == name else None
-
-    # The whole
+        self._rules = StratumRules(stratum, plan, context, uses)
+        self.outboxes = self._rules.outboxes
+        self._seen = None if self.outboxes else Seen.of(stratum.tables, self._rules.flat, context.stores)
 
     def begin(self) -> None:
-        for aggregator in self._aggregators:
+        """A new transaction begins."""
+        for aggregator in self._rules.aggregators:
             aggregator.begin()
 
     def undo(self) -> None:
         """The stores were put back to before the transaction; do the same with what is kept beside them."""
-        for aggregator in self._aggregators:
+        for aggregator in self._rules.aggregators:
             aggregator.undo()
 
     def concerns(self, transaction: Transaction) -> bool:
-        if not transaction.expired.isdisjoint(self._stores) or not self.reads.isdisjoint(transaction.fallen):
+        """Whether anything that the stratum reads has changed."""
+        rules = self._rules
+        if not transaction.expired.isdisjoint(rules.stores) or not rules.reads.isdisjoint(transaction.fallen):
             return True
-        return any(name in transaction.came or name in transaction.went for name in self.reads)
+        return any(name in transaction.came or name in transaction.went for name in rules.reads)
 
     def run(self, transaction: Transaction, *, first: bool = False) -> None:
         """Bring the stratum up to date; `first` also derives what needs no rows at all."""
@@ -186,27 +89,9 @@ class StratumRunner:
 
     def begin_run(self, transaction: Transaction) -> StratumRun:
         """One run, stopped after the first marking, so that shards can tell each other what they marked."""
-        run = StratumRun(self, transaction)
-        run.mark(self._lost(transaction, run))
+        run = StratumRun(self._rules, transaction)
+        run.mark(run.lost())
         return run
-
-    def _lost(self, transaction: Transaction, run: StratumRun) -> list[tuple[Store, Rows]]:
-        """Rows of this stratum whose proof a change of a lower table has ended."""
-        lost: list[tuple[Store, Rows]] = []
-        for name, rows in transaction.went.items():
-            store = self._context.stores[name]
-            for use in self._uses.get(name, ()):
-                parents = _truly_lost(store, rows, transaction.now) if use.lasting else rows
-                if parents.size:
-                    lost.append((use.child, use.child.mark(use, parents, transaction.journal)))
-            lost.extend(run.mark_groups(store, rows))
-        for name, rows in transaction.fallen.items():
-            uses = self._uses.get(name, ())
-            lost.extend((use.child, use.child.mark(use, rows, transaction.journal)) for use in uses)
-        for name, rows in transaction.came.items():
-            for runner in self._forbid.get(name, ()):
-                lost.extend(run.forbidden(runner, rows))
-        return lost
 
 
 class StratumRun:
@@ -216,39 +101,39 @@ class StratumRun:
     `marks_to_send` and `rows_to_send` give what they must get, each once.
     """
 
-    def __init__(self, runner: StratumRunner, transaction: Transaction) -> None:
-        self._stratum = runner
+    def __init__(self, rules: StratumRules, transaction: Transaction) -> None:
+        self._rules = rules
         self._tx = transaction
-        self._watch = Watch(transaction.tally, runner._names)
+        self._watch = Watch(transaction.tally, rules.names)
         self.delta: Delta = {}
         self._ghosts: list[tuple[Store, Rows]] = []
         self._marked: list[tuple[Store, Rows]] = []
         self._waiting: Delta = {}  # rows that the rules for outboxes have not seen yet
-        self._outgoing: Delta = {name: [] for name in runner.outboxes}
-        self._turns = Turns(runner._aggregators) if runner.stratum.mode is Mode.STAGED else None
+        self._outgoing: Delta = {name: [] for name in rules.outboxes}
+        self._turns = Turns(rules.aggregators) if rules.stratum.mode is Mode.STAGED else None
 
     # Steps
 
     def derive(self, *, first: bool = False) -> None:
         """All marks are set: derive again what can be, and propagate that and what came."""
-        stratum, transaction = self._stratum, self._tx
+        rules, transaction = self._rules, self._tx
         for parts in self._outgoing.values():
             parts.clear()
         tick = transaction.next_tick()
         marked = _by_store(self._marked)
         self.derive_again(marked, tick)
         for name, rows in transaction.went.items():
-            for runner in stratum._allow.get(name, ()):
+            for runner in rules.allow.get(name, ()):
                 self.offer(runner, runner.from_rows(rows, EVER), tick)
         if first:
-            for runner in stratum._spontaneous:
+            for runner in rules.spontaneous:
                 self.offer(runner, runner.from_nothing(), tick)
         for name, rows in transaction.came.items():
-            if name in stratum._arrive:
-                stratum._context.stores[name].restamp(rows, tick)
+            if name in rules.arrive:
+                rules.context.stores[name].restamp(rows, tick)
                 self.delta.setdefault(name, []).append(rows)
         self.settle(tick)
-        if stratum.stratum.mode is Mode.STAGED:
+        if rules.stratum.mode is Mode.STAGED:
             self.alternate(marked)
         else:
             self.rounds()
@@ -261,14 +146,14 @@ class StratumRun:
     def finish(self) -> None:
         """Nothing more will come: bury what found no proof, and work out the net effect."""
         self.bury(self._marked)
-        if not self._stratum.stratum.recursive:
+        if not self._rules.stratum.recursive:
             self.drop_ghosts()
-        for store in self._stratum._stores.values():
+        for store in self._rules.stores.values():
             self._tx.close(store)
 
     def receive_marks(self, inbox: str, rows: Codes) -> None:
         """Rows that another shard sent have lost their proof there."""
-        store = self._stratum._stores[inbox]
+        store = self._rules.stores[inbox]
         found = store.find(rows)
         found = np.unique(found[found >= 0])
         found = found[store.stamp[found] > GONE]
@@ -278,7 +163,7 @@ class StratumRun:
 
     def receive_rows(self, inbox: str, rows: Codes) -> None:
         """Rows that another shard has derived."""
-        store = self._stratum._stores[inbox]
+        store = self._rules.stores[inbox]
         tick = self._tx.tick if self.delta else self._tx.next_tick()
         store.admit_rows(rows)
         proofs = np.zeros((rows.shape[0], 0), dtype=np.int32)
@@ -297,14 +182,33 @@ class StratumRun:
         taken = {name: np.concatenate(parts) for name, parts in self._outgoing.items() if parts}
         for parts in self._outgoing.values():
             parts.clear()
-        kept = {name: keep(self._stratum._stores[name], rows) for name, rows in taken.items()}
+        kept = {name: keep(self._rules.stores[name], rows) for name, rows in taken.items()}
         return {name: rows for name, rows in kept.items() if rows.size}
 
     # Phase 1
 
+    def lost(self) -> list[tuple[Store, Rows]]:
+        """Mark the rows of this stratum whose witness a change of a lower table has ended."""
+        transaction, rules = self._tx, self._rules
+        lost: list[tuple[Store, Rows]] = []
+        for name, rows in transaction.went.items():
+            store = rules.context.stores[name]
+            for use in rules.uses.get(name, ()):
+                parents = transaction.truly_lost(store, rows) if use.lasting else rows
+                if parents.size:
+                    lost.append((use.child, use.child.mark(use, parents, transaction.journal)))
+            lost.extend(self.mark_groups(store, rows))
+        for name, rows in transaction.fallen.items():
+            uses = rules.uses.get(name, ())
+            lost.extend((use.child, use.child.mark(use, rows, transaction.journal)) for use in uses)
+        for name, rows in transaction.came.items():
+            for runner in rules.forbid.get(name, ()):
+                lost.extend(self.forbidden(runner, rows))
+        return lost
+
     def forbidden(self, runner: Runner, rows: Rows) -> Iterator[tuple[Store, Rows]]:
         """Mark the rows whose proof is a derivation that these rows of a negated table forbid."""
-        store = self._stratum._stores[runner.rule.table]
+        store = self._rules.stores[runner.rule.table]
         for batch in runner.from_rows(rows, EVER):
             if store.table.picks:
                 found = self._borne_by(runner.rule.id, store, _matrix(runner, batch))
@@ -338,9 +242,9 @@ class StratumRun:
 
     def mark_groups(self, store: Store, rows: Rows) -> Iterator[tuple[Store, Rows]]:
         """Where values only improve, a lost binding of a recursive aggregate marks the rows of its group."""
-        if not (self._stratum.stratum.recursive and self._stratum.stratum.mode is Mode.MONOTONE):
+        if not (self._rules.stratum.recursive and self._rules.stratum.mode is Mode.MONOTONE):
             return
-        for aggregator in self._stratum._aggregators:
+        for aggregator in self._rules.aggregators:
             if aggregator.reads(store):
                 head = aggregator.head
                 groups, _ = distinct_rows(aggregator.groups_of(store, rows))
@@ -358,7 +262,7 @@ class StratumRun:
             store, rows = frontier.pop()
             rows = mark_descendants(store, rows, self._tx.journal)
             marked.append((store, rows))
-            for use in self._stratum._uses.get(store.name, ()):
+            for use in self._rules.uses.get(store.name, ()):
                 if use.child is store:
                     continue
                 more = use.child.mark(use, rows, self._tx.journal)
@@ -382,7 +286,7 @@ class StratumRun:
         found too late for some. Rows of earlier passes count as old. Elsewhere a row given back may be a
         worse one than before, and is propagated like a new one.
         """
-        if not self._stratum.plain:
+        if not self._rules.plain:
             for store, rows in marked:
                 if store.table.picks:
                     self._pull_groups(store, rows, tick)
@@ -408,7 +312,7 @@ class StratumRun:
     def _pull_rows(self, store: Store, rows: Rows, tick: int) -> list[tuple[Store, Rows, int]]:
         """Pull marked rows one by one: those given back, with the rule that did it."""
         back: list[tuple[Store, Rows, int]] = []
-        for _, runner in self._stratum._pulls[store.name]:
+        for _, runner in self._rules.pulls[store.name]:
             rows = rows[store.stamp[rows] == MARKED]
             if not rows.size:
                 break
@@ -433,7 +337,7 @@ class StratumRun:
             yield store.merge(keys[origin], runner.proofs(batch.take(first)), runner.rule.id, tick, self._tx.journal)
 
     def _pull_groups(self, store: Store, rows: Rows, tick: int) -> None:
-        for columns, runner in self._stratum._pulls[store.name]:
+        for columns, runner in self._rules.pulls[store.name]:
             keys, _ = distinct_rows(store.data[rows][:, list(columns)].astype(np.int64))
             self.offer(runner, runner.from_keys(keys, None), tick)
 
@@ -441,7 +345,7 @@ class StratumRun:
 
     def offer(self, runner: Runner, batches: Iterable[Batch], tick: int) -> None:
         """Head rows for the stratum's tables, to be alive from round `tick` on."""
-        store = self._stratum._stores[runner.rule.table]
+        store = self._rules.stores[runner.rule.table]
         with self._naming(runner.rule.id):
             for batch in batches:
                 self._tx.check()
@@ -457,7 +361,7 @@ class StratumRun:
                         runner.rule.id,
                         tick,
                         self._tx.journal,
-                        self._stratum._context.symbols,
+                        self._rules.context.symbols,
                     )
                     self._lost_place(store, lost)
                 else:
@@ -472,7 +376,7 @@ class StratumRun:
         except RowsSpent as problem:
             raise self._watch.overfull(rule) from problem
         except EvaluationError as problem:
-            raise EvaluationError(f"{problem}\n  rule: {self._stratum._names.rule(rule)}") from problem
+            raise EvaluationError(f"{problem}\n  rule: {self._rules.names.rule(rule)}") from problem
 
     def _came(self, store: Store, rows: Rows, rule: int) -> None:
         if not rows.size:
@@ -496,7 +400,7 @@ class StratumRun:
         """
         journal = self._tx.journal
         if self._turns is None:
-            for aggregator in self._stratum._aggregators:
+            for aggregator in self._rules.aggregators:
                 with self._naming(aggregator.rule):
                     self._replace(aggregator, *aggregator.settle(journal), tick)
             return
@@ -534,19 +438,19 @@ class StratumRun:
             self._watch.round()
             after = self._tx.next_tick()
             for name, parts in delta.items():
-                store = self._stratum._context.stores[name]
+                store = self._rules.context.stores[name]
                 rows = parts[0] if len(parts) == 1 else np.concatenate(parts)
                 rows = rows[store.stamp[rows] == tick]
-                if name in self._stratum._closing and self._closed(self._stratum._closing[name], rows, tick, after):
+                if name in self._rules.closing and self._closed(self._rules.closing[name], rows, tick, after):
                     continue
-                if rows.size > _HURRY_FROM and name in self._stratum._ranked:
+                if rows.size > _HURRY_FROM and name in self._rules.ranked:
                     rows, later = best_part(store, rows)
                     store.restamp(later, after)
                     self.delta.setdefault(name, []).append(later)
                 if rows.size:
-                    for runner in self._stratum._arrive.get(name, ()):
+                    for runner in self._rules.arrive.get(name, ()):
                         self._arrived(runner, rows, tick, after)
-                    if name in self._stratum._late:
+                    if name in self._rules.late:
                         self._waiting.setdefault(name, []).append(rows)
             if settle:
                 self.settle(after)
@@ -559,11 +463,11 @@ class StratumRun:
         waiting, self._waiting = self._waiting, {}
         tick = self._tx.tick
         for name, parts in waiting.items():
-            store = self._stratum._stores[name]
+            store = self._rules.stores[name]
             rows = distinct(np.concatenate(parts))
             rows = rows[store.stamp[rows] > GONE]
             if rows.size:
-                for runner in self._stratum._late[name]:
+                for runner in self._rules.late[name]:
                     self._arrived(runner, rows, tick, tick + 1)
         if waiting:
             self._tx.next_tick()
@@ -585,7 +489,7 @@ class StratumRun:
             outcome = runner.fused.run(rows, tick, after, self._tx.journal, pause)
         if outcome is None:
             return False
-        self._lost_place(self._stratum._stores[runner.rule.table], outcome[1])
+        self._lost_place(self._rules.stores[runner.rule.table], outcome[1])
         self._watch.came(rule, max(0, outcome[0].size - told))
         return True
 
@@ -595,7 +499,7 @@ class StratumRun:
             with self._naming(runner.rule.id):
                 outcome = runner.fused.run(runner.starters(rows), tick, after, self._tx.journal)
         if outcome is None and runner.tail is not None:
-            store = self._stratum._stores[runner.rule.table]
+            store = self._rules.stores[runner.rule.table]
             with self._naming(runner.rule.id):
                 for batch in runner.before_tail(rows, tick):
                     self._tx.check()
@@ -604,7 +508,7 @@ class StratumRun:
         if outcome is None:
             self.offer(runner, runner.from_rows(rows, tick), after)
             return
-        store = self._stratum._stores[runner.rule.table]
+        store = self._rules.stores[runner.rule.table]
         self._lost_place(store, outcome[1])
         self._came(store, outcome[0], runner.rule.id)
 
@@ -650,20 +554,6 @@ class StratumRun:
             self.rounds(settle=False)
             self.settle(self._tx.next_tick())
             self._watch.round()
-
-
-def _truly_lost(store: Store, rows: Rows, now: int | None) -> Rows:
-    """Of rows that went those that took what rests on them along: neither replaced by a version with a later lease, nor
-    over, because then all that rests on them is over too."""
-    lost = store.stamp[rows] != GHOST
-    if now is not None and store.table.lease is not None:
-        lost &= store.data[rows, store.table.lease] > now
-    return rows[lost]
-
-
-def _goes_by_rank(store: Store) -> bool:
-    """Whether better rows are to go first, because they spare much of what worse ones would derive."""
-    return is_single(store) or (store.table.keeps is Keeps.FRONTIER and is_ranked(store))
 
 
 def distinct(rows: Rows) -> Rows:

@@ -40,7 +40,8 @@ from headwater.engine.shard import Change, Shard
 from headwater.engine.store.budget import Budget
 from headwater.engine.store.index import Matrix, Rows
 from headwater.engine.store.states import GONE
-from headwater.engine.stratum import StratumRun, StratumRunner, Transaction, distinct
+from headwater.engine.stratum import StratumRun, StratumRunner, distinct
+from headwater.engine.transaction import Transaction
 from headwater.exchange.packing import pack, refuse_unsound, unpack
 from headwater.exchange.routing import Owners
 from headwater.exchange.sharding import Place, Sharding
