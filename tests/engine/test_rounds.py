@@ -15,7 +15,7 @@ from headwater.engine.shard import Shard
 from headwater.engine.store.budget import Budget
 from headwater.engine.store.states import EVER, GONE, RENUMBER_FROM
 from headwater.engine.transaction import Transaction
-from headwater.spark.state.log import seal
+from headwater.spark.state.log import fingerprint
 from tests.exchange.sharded import Sharded
 from tests.oracle.program import Row
 from tests.scale.reading import rules_of
@@ -109,7 +109,7 @@ def test_oracle_on_shards(shards: int) -> None:
 
 
 def test_agree_a_replay_begins_anew_at_the_same_transaction(tmp_path: Path) -> None:
-    """What a checkpoint rests on: the number of rounds is sealed, and a replay must come to the same."""
+    """A checkpoint relies on it: the fingerprint of a state has the number of rounds, which a replay must reach."""
     edits, db = Edits(4), hw.Database(hw.compile(TEXT))
     for _ in range(5):
         come, gone = edits.next()
@@ -121,7 +121,7 @@ def test_agree_a_replay_begins_anew_at_the_same_transaction(tmp_path: Path) -> N
         come, gone = edits.next()
         for db in (one, other):
             db.apply({"link": come}, {"link": gone})
-        assert seal(one._shard, exact=True) == seal(other._shard, exact=True)
+        assert fingerprint(one._shard, exact=True) == fingerprint(other._shard, exact=True)
     assert one._shard.tick < 1_000
     for name, store in one._shard.stores.items():
         assert np.array_equal(store.stamp[: store.size], other._shard.stores[name].stamp[: store.size])

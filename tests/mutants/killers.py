@@ -58,7 +58,7 @@ STATE = (
     "tests/spark/test_checkpoint.py",
     "tests/spark/test_bundles.py",
     "tests/spark/test_oracle_state.py",
-    "tests/spark/test_neighbours.py",
+    "tests/spark/test_handover.py",
 )
 
 REWRITES = (

@@ -137,6 +137,6 @@ for name, (text, view, exchange) in queries.items():
         "feed": sorted([batch, kind, *row] for *row, kind, batch in feed),
         "exchange": hws.progress(str(folder / name))["exchange"],
     }
-told["sealed"] = [seal is not None for _, seal in gangs._servers]
+told["encrypted"] = [tls is not None for _, tls in gangs._servers]
 print(json.dumps(told))
 spark.stop()

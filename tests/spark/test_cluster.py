@@ -81,7 +81,7 @@ def test_a_worker_and_an_executor_die_while_views_are_used(told: dict[str, Any],
 
 
 def test_gangs_talk_in_secret_where_the_cluster_does(told: dict[str, Any]) -> None:
-    assert told["sealed"] == [True]
+    assert told["encrypted"] == [True]
 
 
 def test_executors_die_in_batches(told: dict[str, Any]) -> None:

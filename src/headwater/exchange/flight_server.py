@@ -1,6 +1,6 @@
 """Flight servers that answer only who knows the token, at one address, for as long as they are wanted.
 
-With a seal, which both sides must have, nobody in between can read what they say (TLS).
+With a certificate, which both sides must have, the connections between them are encrypted (TLS).
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any
 
 import pyarrow.flight as flight
 
-SEALED_NAME = "headwater"  # of whoever has the seal, wherever it listens
+TLS_NAME = "headwater"  # the name in the certificate, whatever address a server listens at
 _HEADER = "authorization"
 _GRACE = 2.0  # seconds for streams to end before a server is left to end by itself; it listens no more
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
-    """A certificate, made out to SEALED_NAME, and its key, both as PEM."""
+class Certificate:
+    """A certificate for TLS_NAME and its private key, both as PEM."""
 
-    certificate: bytes
+    pem: bytes
     key: bytes = field(repr=False)
 
 
@@ -35,11 +35,11 @@ def with_token(token: str) -> flight.FlightCallOptions:
     return flight.FlightCallOptions(headers=[(_HEADER.encode(), f"Bearer {token}".encode())])
 
 
-def connect(address: str, seal: Seal | None = None) -> flight.FlightClient:
-    """A client of the server that listens there; it is asked for its seal, if there is one."""
-    if seal is None:
+def connect(address: str, tls: Certificate | None = None) -> flight.FlightClient:
+    """A client of the server that listens there; with a certificate the server must prove that it has the same one."""
+    if tls is None:
         return flight.connect(f"grpc://{address}")
-    return flight.connect(f"grpc+tls://{address}", tls_root_certs=seal.certificate, override_hostname=SEALED_NAME)
+    return flight.connect(f"grpc+tls://{address}", tls_root_certs=tls.pem, override_hostname=TLS_NAME)
 
 
 def own_address(towards: str) -> str:
@@ -50,8 +50,8 @@ def own_address(towards: str) -> str:
         return str(probe.getsockname()[0])
 
 
-class Doorkeeper(flight.ServerMiddlewareFactory):
-    """Turns away every call without the token, before anything of it is looked at."""
+class TokenCheck(flight.ServerMiddlewareFactory):
+    """Rejects every call without the token, before any of its content is read."""
 
     def __init__(self, token: str) -> None:
         self._expected = f"Bearer {token}".encode()
@@ -63,10 +63,10 @@ class Doorkeeper(flight.ServerMiddlewareFactory):
 
 
 class Server(flight.FlightServerBase):
-    def __init__(self, host: str, token: str, seal: Seal | None = None) -> None:
-        protocol, certificates = ("grpc", None) if seal is None else ("grpc+tls", [(seal.certificate, seal.key)])
+    def __init__(self, host: str, token: str, tls: Certificate | None = None) -> None:
+        protocol, certificates = ("grpc", None) if tls is None else ("grpc+tls", [(tls.pem, tls.key)])
         super().__init__(
-            f"{protocol}://{host}:0", tls_certificates=certificates, middleware={"token": Doorkeeper(token)}
+            f"{protocol}://{host}:0", tls_certificates=certificates, middleware={"token": TokenCheck(token)}
         )
         self.address = f"{host}:{self.port}"
 

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.flight as flight
 
 from headwater.core.errors import ExchangeError, StateError
-from headwater.exchange.flight_server import Seal, Server, connect, with_token
+from headwater.exchange.flight_server import Certificate, Server, connect, with_token
 from headwater.exchange.wire import Activity, Incoming, Outgoing, Parcel, read_incoming, write_incoming
 
 _PART = 16 << 20  # bytes of a round that are sent at a time
@@ -47,17 +47,17 @@ class Gang:
         token: str,
         host: str = "127.0.0.1",
         *,
-        seal: Seal | None = None,
+        tls: Certificate | None = None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
         """A shard that listens for its peers; `cancelled` is asked while it waits."""
         self.number = number
         self.shards = shards
         self._token = token
-        self._seal = seal
+        self._tls = tls
         self._cancelled = cancelled
         self._post = _Post(number, shards)
-        self._listener: _Listener | None = _Listener(host, token, seal, self._post)
+        self._listener: _Listener | None = _Listener(host, token, tls, self._post)
         self.address = self._listener.address
         self._clients: list[flight.FlightClient] = []
         self._writers: dict[int, Any] = {}
@@ -72,7 +72,7 @@ class Gang:
             if peer == self.number:
                 continue
             try:
-                client = connect(address, self._seal)
+                client = connect(address, self._tls)
                 self._clients.append(client)
                 writer, answers = client.do_put(about, _SCHEMA, with_token(self._token))
                 self._writers[peer] = writer
@@ -198,9 +198,9 @@ class _Post:
 
 
 class _Listener(Server):
-    def __init__(self, host: str, token: str, seal: Seal | None, post: _Post) -> None:
+    def __init__(self, host: str, token: str, tls: Certificate | None, post: _Post) -> None:
         self._post = post
-        super().__init__(host, token, seal)
+        super().__init__(host, token, tls)
 
     def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
         try:

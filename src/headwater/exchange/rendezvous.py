@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow.flight as flight
 
 from headwater.core.errors import ExchangeError
-from headwater.exchange.flight_server import Seal, Server, connect, new_token, with_token
+from headwater.exchange.flight_server import Certificate, Server, connect, new_token, with_token
 
 _PATIENCE = 120.0
 _GLANCE = 0.2  # seconds between two looks at whether the caller has been cancelled
@@ -25,12 +25,12 @@ _MOST_SHARDS = 1 << 16
 
 
 class Rendezvous(Server):
-    def __init__(self, host: str = "127.0.0.1", token: str | None = None, seal: Seal | None = None) -> None:
+    def __init__(self, host: str = "127.0.0.1", token: str | None = None, tls: Certificate | None = None) -> None:
         self.token = token or new_token()
         self._meetings: dict[str, _Meeting] = {}  # those that wait for somebody
         self._changed = threading.Condition()
         self._closed = False
-        super().__init__(host, self.token, seal)
+        super().__init__(host, self.token, tls)
 
     def do_action(self, context: Any, action: Any) -> Iterator[bytes]:
         try:
@@ -113,7 +113,7 @@ def meet(
     shards: int,
     address: str,
     *,
-    seal: Seal | None = None,
+    tls: Certificate | None = None,
     turn: int = 0,
     patience: float = _PATIENCE,
     cancelled: Callable[[], bool] = lambda: False,
@@ -126,7 +126,7 @@ def meet(
 
     def ask() -> None:
         try:
-            with connect(rendezvous, seal) as client:
+            with connect(rendezvous, tls) as client:
                 (found,) = client.do_action(flight.Action("meet", json.dumps(asked).encode()), with_token(token))
                 answer.append(json.loads(found.body.to_pybytes()))
         except flight.FlightError as problem:

@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 from py4j.protocol import Py4JError
 
 from headwater.core.errors import StateError
-from headwater.exchange.flight_server import SEALED_NAME, Seal
+from headwater.exchange.flight_server import TLS_NAME, Certificate
 from headwater.spark.session.temporary import scratch
 
 SETTINGS = (
@@ -33,7 +33,7 @@ SETTINGS = (
 _PASSWORD = "HEADWATER_KEYSTORE_PASSWORD"
 _PATIENCE = 120  # seconds
 _asked: WeakKeyDictionary[Any, str | None] = WeakKeyDictionary()
-_seals: list[Seal] = []
+_certificates: list[Certificate] = []
 _lock = threading.Lock()
 
 
@@ -45,7 +45,7 @@ def asked_by(context: Any) -> str | None:
     return _asked[context]
 
 
-def seal_for(context: Any) -> Seal | None:
+def tls_for(context: Any) -> Certificate | None:
     """What encrypts the connections of this driver and its tasks; None: no setting asks for it.
 
     StateError where one does and it cannot be done.
@@ -54,25 +54,25 @@ def seal_for(context: Any) -> Seal | None:
     if name is None:
         return None
     with _lock:
-        if not _seals:
+        if not _certificates:
             try:
-                _seals.append(_made(context))
+                _certificates.append(_made(context))
             except (OSError, subprocess.SubprocessError, Py4JError) as problem:
                 raise StateError(
                     f"{name} asks for encrypted connections, and Java's keytool made no certificate ({problem})"
                 ) from problem
-        return _seals[0]
+        return _certificates[0]
 
 
-def _made(context: Any) -> Seal:
+def _made(context: Any) -> Certificate:
     java = context._jvm
     tool = Path(str(java.java.lang.System.getProperty("java.home")), "bin", "keytool")
     password = secrets.token_hex(16)
     with scratch() as there:
         store = str(there / "store")
         command = [
-            str(tool), "-genkeypair", "-alias", SEALED_NAME, "-keyalg", "EC", "-groupname", "secp256r1",
-            "-dname", f"CN={SEALED_NAME}", "-ext", f"san=dns:{SEALED_NAME}", "-startdate", "-1d", "-validity", "3650",
+            str(tool), "-genkeypair", "-alias", TLS_NAME, "-keyalg", "EC", "-groupname", "secp256r1",
+            "-dname", f"CN={TLS_NAME}", "-ext", f"san=dns:{TLS_NAME}", "-startdate", "-1d", "-validity", "3650",
             "-storetype", "PKCS12", "-keystore", store, "-storepass:env", _PASSWORD,
         ]  # fmt: skip
         subprocess.run(
@@ -85,9 +85,9 @@ def _made(context: Any) -> Seal:
         keys = java.java.security.KeyStore.getInstance("PKCS12")
         keys.load(source, letters)
         source.close()
-    certificate = _encoded(context, "java.security.cert.Certificate", keys.getCertificate(SEALED_NAME))
-    key = base64.encodebytes(_encoded(context, "java.security.Key", keys.getKey(SEALED_NAME, letters))).decode()
-    return Seal(
+    certificate = _encoded(context, "java.security.cert.Certificate", keys.getCertificate(TLS_NAME))
+    key = base64.encodebytes(_encoded(context, "java.security.Key", keys.getKey(TLS_NAME, letters))).decode()
+    return Certificate(
         ssl.DER_cert_to_PEM_cert(certificate).encode(),
         f"-----BEGIN PRIVATE KEY-----\n{key}-----END PRIVATE KEY-----\n".encode(),
     )

@@ -105,7 +105,7 @@ def accepted(listening: socket.socket, secret: bytes, patience: float) -> Line:
 
 
 def _greeted(line: socket.socket, secret: bytes, mine: bytes, theirs: bytes, patience: float) -> Line:
-    """Both ends draw a number, and each shows that it can seal the two with the secret."""
+    """Both ends draw a number, and each proves that it knows the secret by a code of both numbers."""
     if not _is_own(line):
         raise Refused("a process of another user")
     end = time.monotonic() + patience
@@ -114,14 +114,14 @@ def _greeted(line: socket.socket, secret: bytes, mine: bytes, theirs: bytes, pat
     line.sendall(drawn)
     got = _exactly(line, _NONCE, end)
     numbers = b"".join(sorted((mine + drawn, theirs + got)))
-    line.sendall(_seal(secret, mine + numbers))
-    if not hmac.compare_digest(_exactly(line, _CODE, end), _seal(secret, theirs + numbers)):
+    line.sendall(_digest(secret, mine + numbers))
+    if not hmac.compare_digest(_exactly(line, _CODE, end), _digest(secret, theirs + numbers)):
         raise Refused("it does not know the secret of this query")
     line.setblocking(True)
-    return Line(Connection(line.detach()), _seal(secret, b"line" + numbers), mine, theirs)
+    return Line(Connection(line.detach()), _digest(secret, b"line" + numbers), mine, theirs)
 
 
-def _seal(secret: bytes, text: bytes) -> bytes:
+def _digest(secret: bytes, text: bytes) -> bytes:
     return hmac.new(secret, text, hashlib.sha256).digest()
 
 

@@ -17,14 +17,14 @@ import pyarrow as pa
 from pyspark import BarrierTaskContext
 
 from headwater.core.errors import HeadwaterError
-from headwater.exchange.flight_server import Seal
+from headwater.exchange.flight_server import Certificate
 from headwater.exchange.gang import Gang
 from headwater.exchange.rendezvous import Rendezvous, meet
 from headwater.spark.session import worker
-from headwater.spark.session.encryption import seal_for
+from headwater.spark.session.encryption import tls_for
 from headwater.spark.session.worker import Run
 
-_servers: dict[tuple[str, Seal | None], Rendezvous] = {}
+_servers: dict[tuple[str, Certificate | None], Rendezvous] = {}
 _lock = threading.Lock()
 
 Give = Callable[[int, Any], Iterator[pa.RecordBatch]]
@@ -42,8 +42,8 @@ def ganged(
 
     `failed` makes a value of what a shard raised; without it, the stage fails.
     """
-    seal = seal_for(sent.sparkSession.sparkContext)
-    server = _server(_driver_host(sent.sparkSession), seal)
+    tls = tls_for(sent.sparkSession.sparkContext)
+    server = _server(_driver_host(sent.sparkSession), tls)
     place, token, name = server.address, server.token, secrets.token_hex(8)
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -52,9 +52,9 @@ def ganged(
         host = context.getTaskInfos()[shard].address.rpartition(":")[0]
         bundles = list(batches)
         try:
-            with Gang(shard, shards, token, host, seal=seal) as gang:
+            with Gang(shard, shards, token, host, tls=tls) as gang:
                 turn = context.taskAttemptId()
-                gang.join(meet(place, token, name, shard, shards, gang.address, seal=seal, turn=turn))
+                gang.join(meet(place, token, name, shard, shards, gang.address, tls=tls, turn=turn))
                 with worker.TURN:
                     told = gang.run(begin(shard, bundles))
         except HeadwaterError as problem:
@@ -76,9 +76,9 @@ def _driver_host(spark: Any) -> str:
     return str(spark.conf.get("spark.driver.host", "127.0.0.1"))
 
 
-def _server(host: str, seal: Seal | None) -> Rendezvous:
+def _server(host: str, tls: Certificate | None) -> Rendezvous:
     """The server of this driver; it lives as long as the process does."""
     with _lock:
-        if (host, seal) not in _servers:
-            _servers[host, seal] = Rendezvous(host, seal=seal)
-        return _servers[host, seal]
+        if (host, tls) not in _servers:
+            _servers[host, tls] = Rendezvous(host, tls=tls)
+        return _servers[host, tls]

@@ -13,7 +13,7 @@ from typing import Any
 from headwater.core.errors import StateError
 from headwater.exchange.sharding import Sharding, choose
 from headwater.spark.inputs.contract import Contract
-from headwater.spark.session.encryption import asked_by, seal_for
+from headwater.spark.session.encryption import asked_by, tls_for
 from headwater.spark.session.session import has_dynamic_allocation, is_connect, slots
 
 EXCHANGES = ("gang", "shuffle")
@@ -61,7 +61,7 @@ def _obstacle(spark: Any, shards: int, free: int) -> str | None:
     if shards > free:
         return f"{shards} shards need as many task slots, and there are {free}"
     try:
-        seal_for(spark.sparkContext)
+        tls_for(spark.sparkContext)
     except StateError as problem:
         return str(problem)
     return None

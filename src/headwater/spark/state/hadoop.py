@@ -25,8 +25,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headwater.core.errors import StateError
-from headwater.exchange.flight_server import Seal
-from headwater.spark.session.encryption import seal_for
+from headwater.exchange.flight_server import Certificate
+from headwater.spark.session.encryption import tls_for
 from headwater.spark.session.temporary import scratch
 from headwater.spark.state.filesystem import Blocks, Folder, LocalFolder
 from headwater.spark.state.relay import Relay, RelayedFolder
@@ -44,7 +44,7 @@ _NUMBERS = (  # how clients say what the operating system has numbers for; the f
     ("QuotaExceededException", errno.EDQUOT),
     ("FileNotFoundException", errno.ENOENT),
 )
-_relays: dict[tuple[str, Seal | None], Relay] = {}
+_relays: dict[tuple[str, Certificate | None], Relay] = {}
 _lock = threading.Lock()
 
 
@@ -72,7 +72,7 @@ class HadoopFolder(Folder):
         assert context is not None, "asked before"
         self._gateway: Any = context._gateway
         self._java: Any = context._jvm
-        self._seal = seal_for(context)
+        self._tls = tls_for(context)
         self._host = context.getConf().get("spark.driver.host", "127.0.0.1")
         try:
             with _told():
@@ -87,9 +87,9 @@ class HadoopFolder(Folder):
             ) from problem
 
     def __reduce__(self) -> tuple[Any, ...]:
-        relay = _relay(self._host, self._seal)
+        relay = _relay(self._host, self._tls)
         relay.serve(self)
-        return RelayedFolder, (self.path, relay.address, relay.token, self._seal)
+        return RelayedFolder, (self.path, relay.address, relay.token, self._tls)
 
     def _at(self, name: str) -> Any:
         return self._java.org.apache.hadoop.fs.Path(f"{self.path}/{name}" if name else self.path)
@@ -245,9 +245,9 @@ def _file_context(java: Any, root: Any, settings: Any) -> Any:
         return None
 
 
-def _relay(host: str, seal: Seal | None) -> Relay:
+def _relay(host: str, tls: Certificate | None) -> Relay:
     """The relay of this driver; it lives as long as the process does."""
     with _lock:
-        if (host, seal) not in _relays:
-            _relays[host, seal] = Relay(host, seal)
-        return _relays[host, seal]
+        if (host, tls) not in _relays:
+            _relays[host, tls] = Relay(host, tls)
+        return _relays[host, tls]

@@ -1,8 +1,8 @@
 """The log of a batch: everything that one shard was given in it, enough to do it again.
 
 A shard's transaction is deterministic: replayed on the state it began from, with the base changes and the rounds that
-it was given, it leads to the same state, row numbers and witnesses included. The log ends with a seal that says what
-that state measures; a replay that comes out otherwise (another version of a library, say) is an error, never a silently
+it was given, it leads to the same state, row numbers and witnesses included. The log ends with a fingerprint of
+that state; a replay that leads to another one (with another version of a library, say) is an error, never a silently
 different state.
 
 A file is a sequence of frames, each with its length and checksum, and says what it is called: one that was put in the
@@ -28,7 +28,7 @@ from headwater.exchange.wire import Incoming, read_incoming, write_incoming
 
 _FRAME = struct.Struct("<8sQQ")  # what, bytes that follow, their checksum
 _ALIGNMENT = 64
-_OPEN, _INSERT, _DELETE, _ROUND, _SEAL = b"HWOPEN 2", b"INSERT  ", b"DELETE  ", b"ROUND   ", b"SEAL    "
+_OPEN, _INSERT, _DELETE, _ROUND, _END = b"HWOPEN 2", b"INSERT  ", b"DELETE  ", b"ROUND   ", b"SEAL    "
 _RELATION = b"headwater.relation"
 _INT64 = range(-(2**63), 2**63)
 Tables = Mapping[str, pa.Table]
@@ -45,7 +45,7 @@ class Entry:
     rounds: list[Incoming] = field(default_factory=list)
 
 
-def seal(shard: Shard, *, exact: bool) -> dict[str, list[int]]:
+def fingerprint(shard: Shard, *, exact: bool) -> dict[str, list[int]]:
     """What a state measures: the rows alive per table, the time it is and, if witnesses count, all rows stored and the
     number of rounds."""
     measured = {name: [store.count, store.size] if exact else [store.count] for name, store in shard.stores.items()}
@@ -53,7 +53,7 @@ def seal(shard: Shard, *, exact: bool) -> dict[str, list[int]]:
     return measured | time | ({"": [shard.tick]} if exact else {})
 
 
-def write(entry: Entry, sealed: Mapping[str, list[int]], name: str) -> Iterator[bytes | memoryview]:
+def write(entry: Entry, state: Mapping[str, list[int]], name: str) -> Iterator[bytes | memoryview]:
     """The blocks of a log file that has this name."""
     opened = {"first": entry.first, "now": entry.now, "name": name}
     yield from _frame(_OPEN, pa.py_buffer(json.dumps(opened).encode()))
@@ -62,7 +62,7 @@ def write(entry: Entry, sealed: Mapping[str, list[int]], name: str) -> Iterator[
             yield from _frame(what, _to_ipc(name, rows))
     for incoming in entry.rounds:
         yield from _frame(_ROUND, write_incoming(incoming))
-    yield from _frame(_SEAL, pa.py_buffer(json.dumps(sealed).encode()))
+    yield from _frame(_END, pa.py_buffer(json.dumps(state).encode()))
 
 
 def read(content: bytes, name: str, where: str) -> tuple[Entry, dict[str, list[int]]]:
@@ -93,7 +93,7 @@ def _read(content: bytes, name: str) -> tuple[Entry, dict[str, list[int]]]:
         raise ValueError("its time cannot be")
     entry = Entry(bool(opened["first"]), inserts, deletes, now)
     for what, payload in frames:
-        if what == _SEAL:
+        if what == _END:
             if next(frames, None) is not None:
                 raise ValueError("it goes on after its end")
             return entry, json.loads(payload.to_pybytes())

@@ -1,5 +1,5 @@
 """Files that workers reach through the driver: Arrow Flight between them, with a token that only tasks are given, and
-encrypted where they are given a seal.
+encrypted where they are given a certificate.
 
 A relay serves the folders that it was told to, and nothing outside them: neither by `..` nor over symbolic links. A
 file goes through in parts; one whose end does not arrive is treated by the folder behind as any write that fails. What
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.flight as flight
 
 from headwater.core.errors import StateError
-from headwater.exchange.flight_server import Seal, Server, connect, new_token, with_token
+from headwater.exchange.flight_server import Certificate, Server, connect, new_token, with_token
 from headwater.spark.session.temporary import scratch
 from headwater.spark.state.filesystem import Blocks, Folder
 
@@ -29,10 +29,10 @@ _MOST_WORDS = 4000  # of an error that goes back
 
 
 class Relay(Server):
-    def __init__(self, host: str = "127.0.0.1", seal: Seal | None = None) -> None:
+    def __init__(self, host: str = "127.0.0.1", tls: Certificate | None = None) -> None:
         self.token = new_token()
         self._folders: dict[str, Folder] = {}
-        super().__init__(host, self.token, seal)
+        super().__init__(host, self.token, tls)
 
     def serve(self, folder: Folder) -> None:
         self._folders[folder.path] = folder
@@ -81,14 +81,14 @@ class Relay(Server):
 class RelayedFolder(Folder):
     """A folder of the driver's, as its workers have it."""
 
-    def __init__(self, path: str, address: str, token: str, seal: Seal | None = None) -> None:
+    def __init__(self, path: str, address: str, token: str, tls: Certificate | None = None) -> None:
         super().__init__(path)
         self._address = address
         self._token = token
-        self._seal = seal
+        self._tls = tls
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.path, self._address, self._token, self._seal)
+        return type(self), (self.path, self._address, self._token, self._tls)
 
     def read(self, name: str) -> bytes:
         with self._called("read", name) as client:
@@ -152,7 +152,7 @@ class RelayedFolder(Folder):
         """A line to the driver; what it says is raised here."""
         with self._explained(doing, name):
             try:
-                with connect(self._address, self._seal) as client:
+                with connect(self._address, self._tls) as client:
                     yield client
             except flight.FlightError as problem:
                 if problem.extra_info:

@@ -199,7 +199,7 @@ def _keep(assignment: Assignment, member: Member, entry: log.Entry, changed: int
     """Put what a transaction did on disk: its log, or the whole shard if that is due."""
     attempt = f"{assignment.files_of}-{secrets.token_hex(4)}"
     name = f"shard-{member.number}/log-{attempt}"
-    blocks = list(log.write(entry, log.seal(member.shard, exact=_is_exact(member)), name))
+    blocks = list(log.write(entry, log.fingerprint(member.shard, exact=_is_exact(member)), name))
     written = Saved(name, assignment.batch, sum(map(len, blocks)), changed, seconds)
     part = assignment.parts[member.number].with_log(written)
     if not is_due(part, member.shard.nbytes):
@@ -226,12 +226,12 @@ def _open(folder: Folder, snapshot: Saved, member: Member) -> None:
 
 def _replay(folder: Folder, name: str, member: Member) -> None:
     where = f"{folder.path}/{name}"
-    entry, sealed = log.read(folder.read(name), name, folder.path)
+    entry, expected = log.read(folder.read(name), name, folder.path)
     member.shard.guard = NO_GUARD  # it passed it when it was committed
     try:
         for incoming in entry.rounds:
             member.refuse_unsound(incoming)
-        _run_again(member, entry, sealed)
+        _run_again(member, entry, expected)
     except StateError as problem:
         raise StateError(f"{where} cannot be replayed: {problem}; {_ADVICE}") from problem
     except HeadwaterError:
@@ -240,7 +240,7 @@ def _replay(folder: Folder, name: str, member: Member) -> None:
         raise StateError(f"{where} is damaged ({problem!r}); {_ADVICE}") from problem
 
 
-def _run_again(member: Member, entry: log.Entry, sealed: Mapping[str, list[int]]) -> None:
+def _run_again(member: Member, entry: log.Entry, expected: Mapping[str, list[int]]) -> None:
     run = member.transaction(entry.inserts, entry.deletes, now=entry.now, first=entry.first)
     rounds = iter(entry.rounds)
     try:
@@ -252,7 +252,7 @@ def _run_again(member: Member, entry: log.Entry, sealed: Mapping[str, list[int]]
         pass
     finally:
         run.close()
-    if next(rounds, None) is not None or log.seal(member.shard, exact=_is_exact(member)) != sealed:
+    if next(rounds, None) is not None or log.fingerprint(member.shard, exact=_is_exact(member)) != expected:
         raise StateError("that led to another state than its batch did")
 
 

@@ -17,12 +17,12 @@ from pyspark import SparkConf
 import headwater as hw
 from headwater import spark as hws
 from headwater.core.errors import ExchangeError, StateError
-from headwater.exchange.flight_server import Seal, new_token
+from headwater.exchange.flight_server import Certificate, new_token
 from headwater.exchange.gang import Gang
 from headwater.exchange.rendezvous import Rendezvous, meet
 from headwater.exchange.wire import Activity, Outgoing, Parcel
 from headwater.spark.inputs.contract import agree
-from headwater.spark.session import encryption as secrecy
+from headwater.spark.session import encryption
 from headwater.spark.shards import gang_job as gangs
 from headwater.spark.shards.run_plan import choose_run_plan
 from headwater.spark.state import hadoop
@@ -36,15 +36,15 @@ LINKS = {(1, 2), (2, 3), (7, 8)}
 
 
 @pytest.fixture(scope="module")
-def seal(spark: Any) -> Seal:
-    return secrecy._made(spark.sparkContext)
+def tls(spark: Any) -> Certificate:
+    return encryption._made(spark.sparkContext)
 
 
 @pytest.fixture
-def asked(spark: Any, seal: Seal, monkeypatch: pytest.MonkeyPatch) -> None:
+def asked(spark: Any, tls: Certificate, monkeypatch: pytest.MonkeyPatch) -> None:
     """The session as it would be with a setting that asks for encryption."""
-    monkeypatch.setitem(secrecy._asked, spark.sparkContext, "spark.network.crypto.enabled")
-    monkeypatch.setattr(secrecy, "_seals", [seal])
+    monkeypatch.setitem(encryption._asked, spark.sparkContext, "spark.network.crypto.enabled")
+    monkeypatch.setattr(encryption, "_certificates", [tls])
 
 
 @contextmanager
@@ -76,9 +76,9 @@ def tapped(address: str) -> Iterator[tuple[str, bytearray]]:
         door.shutdown(socket.SHUT_RDWR)
 
 
-@pytest.mark.parametrize("sealed", [False, True])
-def test_what_a_relay_carries(seal: Seal, tmp_path: Path, sealed: bool) -> None:
-    given = seal if sealed else None
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_what_a_relay_carries(tls: Certificate, tmp_path: Path, encrypted: bool) -> None:
+    given = tls if encrypted else None
     with Relay("127.0.0.1", given) as relay, tapped(relay.address) as (address, seen):
         relay.serve(LocalFolder(str(tmp_path)))
         place = RelayedFolder(str(tmp_path), address, relay.token, given)
@@ -87,51 +87,51 @@ def test_what_a_relay_carries(seal: Seal, tmp_path: Path, sealed: bool) -> None:
         assert place.names() == ["log"]
     assert len(seen) > 2 * len(SECRET)
     for word in (SECRET, relay.token.encode(), b"log"):
-        assert (word in seen) is not sealed, word
+        assert (word in seen) is not encrypted, word
 
 
-@pytest.mark.parametrize("sealed", [False, True])
-def test_what_a_gang_carries(seal: Seal, sealed: bool) -> None:
-    given, table = seal if sealed else None, pa.table({"x": [SECRET.decode()]})
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_what_a_gang_carries(tls: Certificate, encrypted: bool) -> None:
+    given, table = tls if encrypted else None, pa.table({"x": [SECRET.decode()]})
     with (
-        Rendezvous("127.0.0.1", seal=given) as rendezvous,
-        Gang(0, 2, rendezvous.token, seal=given) as one,
-        Gang(1, 2, rendezvous.token, seal=given) as other,
+        Rendezvous("127.0.0.1", tls=given) as rendezvous,
+        Gang(0, 2, rendezvous.token, tls=given) as one,
+        Gang(1, 2, rendezvous.token, tls=given) as other,
         tapped(rendezvous.address) as (meeting, met),
         tapped(other.address) as (address, seen),
         ThreadPoolExecutor() as pool,
     ):
 
         def swap(number: int, gang: Gang, where: str) -> list[Any]:
-            gang.join(meet(meeting, rendezvous.token, "g", number, 2, where, seal=given))
+            gang.join(meet(meeting, rendezvous.token, "g", number, 2, where, tls=given))
             return gang.swap(Outgoing({1 - number: [Parcel("out", False, table)]}, Activity.WORK)).parcels
 
         calls = [pool.submit(swap, 0, one, one.address), pool.submit(swap, 1, other, address)]
         for call in calls:
             ((_, parcel),) = call.result(30)
             assert parcel.rows == table
-    assert (SECRET in seen) is not sealed
-    assert (rendezvous.token.encode() in seen + met) is not sealed
+    assert (SECRET in seen) is not encrypted
+    assert (rendezvous.token.encode() in seen + met) is not encrypted
 
 
-def test_who_has_no_seal_or_another_is_not_talked_to(spark: Any, seal: Seal, tmp_path: Path) -> None:
-    other = secrecy._made(spark.sparkContext)
-    with Relay("127.0.0.1", seal) as relay:
+def test_a_peer_without_the_certificate_is_refused(spark: Any, tls: Certificate, tmp_path: Path) -> None:
+    other = encryption._made(spark.sparkContext)
+    with Relay("127.0.0.1", tls) as relay:
         relay.serve(LocalFolder(str(tmp_path)))
         for strange in (None, other):
             with pytest.raises(StateError, match="cannot read"):
                 RelayedFolder(str(tmp_path), relay.address, relay.token, strange).read("log")
     token = new_token()
     with (
-        Gang(0, 2, token, seal=seal) as gang,
-        Gang(1, 2, token, seal=other) as stranger,
+        Gang(0, 2, token, tls=tls) as gang,
+        Gang(1, 2, token, tls=other) as stranger,
         pytest.raises(ExchangeError, match="cannot be joined"),
     ):
         stranger.join([gang.address, stranger.address])
-    assert seal.key.decode() not in repr(seal)
+    assert tls.key.decode() not in repr(tls)
 
 
-@pytest.mark.parametrize("name", secrecy.SETTINGS)
+@pytest.mark.parametrize("name", encryption.SETTINGS)
 def test_settings_that_ask_for_encryption(name: str) -> None:
     class Context:
         def __init__(self, **settings: str) -> None:
@@ -140,8 +140,8 @@ def test_settings_that_ask_for_encryption(name: str) -> None:
         def getConf(self) -> SparkConf:
             return SparkConf(loadDefaults=False).setAll(list(self.settings.items()))
 
-    assert secrecy.asked_by(Context(**{name: "TRUE"})) == name
-    assert secrecy.asked_by(Context(**{name: "false", "spark.authenticate": "true"})) is None
+    assert encryption.asked_by(Context(**{name: "TRUE"})) == name
+    assert encryption.asked_by(Context(**{name: "false", "spark.authenticate": "true"})) is None
 
 
 def test_a_query_in_secret(spark: Any, asked: None, tmp_path: Path) -> None:
@@ -163,11 +163,11 @@ def test_what_is_chosen_and_why(spark: Any, asked: None, monkeypatch: pytest.Mon
     assert run_plan.exchange == "gang"
     assert "what the gang sends is encrypted, because spark.network.crypto.enabled asks for it" in run_plan.reason
 
-    def no_tool(context: Any) -> Seal:
+    def no_tool(context: Any) -> Certificate:
         raise FileNotFoundError("no keytool")
 
-    monkeypatch.setattr(secrecy, "_seals", [])
-    monkeypatch.setattr(secrecy, "_made", no_tool)
+    monkeypatch.setattr(encryption, "_certificates", [])
+    monkeypatch.setattr(encryption, "_made", no_tool)
     run_plan = choose_run_plan(spark, contract, 2, None)
     assert run_plan.exchange == "shuffle"
     assert "spark.network.crypto.enabled asks for encrypted connections" in run_plan.reason

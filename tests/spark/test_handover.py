@@ -33,7 +33,7 @@ from headwater.spark.state.query_definition import QueryDefinition
 LINKS = pa.schema([("x", pa.int64()), ("y", pa.int64())])
 CLOSURE = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.spark.test_neighbours"])
+PROCESSES.set_forkserver_preload(["tests.spark.test_handover"])
 WAIT = 60.0
 
 
@@ -352,7 +352,7 @@ def test_who_listens_under_the_name_and_does_not_know_the_secret_learns_nothing(
             heard = b""
             while part := line.recv(1 << 16):
                 heard += part
-        assert len(heard) == 64, "a number, and what it is sealed with"
+        assert len(heard) == 64, "a number, and its code"
         assert query.commit(workers[0].end()) == workers[0].number
 
 
