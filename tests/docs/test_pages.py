@@ -14,7 +14,7 @@ from headwater.program.check import check
 from tests.docs.fences import FENCE, PAGES, ROOT, Page, a_folder, kept
 
 LINKING = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
-LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
+LINK = re.compile(r"\]\(([^)#\s]*)(#[^)\s]*)?\)")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -34,10 +34,20 @@ def test_every_program_on_the_page_compiles(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", LINKING, ids=lambda path: path.stem)
-def test_links_lead_to_files(path: Path) -> None:
-    for target, _ in LINK.findall(path.read_text(encoding="utf-8")):
+def test_links_lead_to_files_and_headings(path: Path) -> None:
+    for target, anchor in LINK.findall(path.read_text(encoding="utf-8")):
         if not re.match(r"[a-z]+:", target):
-            assert (path.parent / target).exists(), target
+            found = path.parent / target if target else path
+            assert found.exists(), target
+            if anchor and found.suffix == ".md":
+                assert anchor[1:] in anchors(found), f"{target}{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives to the headings of a page."""
+    prose = FENCE.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ +(.+)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def test_the_program_on_the_front_page_is_the_one_that_runs() -> None:
