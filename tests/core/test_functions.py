@@ -9,7 +9,8 @@ import pytest
 
 from headwater.core.errors import CheckProblem
 from headwater.core.functions.builtins import BUILTINS
-from headwater.core.functions.registry import FUNCTIONS, lookup, register, unregister
+from headwater.core.functions.function import lookup
+from headwater.core.functions.registry import FUNCTIONS, register, unregister
 from headwater.core.source import Source
 from headwater.core.types import Type
 from headwater.language.datalog.parse import parse

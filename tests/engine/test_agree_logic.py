@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.core.functions.registry import FUNCTIONS, Function
+from headwater.core.functions.function import Function
+from headwater.core.functions.registry import FUNCTIONS
 from headwater.core.types import Type
 from headwater.engine.codes.batch import Batch
 from headwater.engine.codes.expressions import Expressions

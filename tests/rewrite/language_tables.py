@@ -10,7 +10,7 @@ from pathlib import Path
 
 from headwater.core.errors import ProgramError
 from headwater.core.functions.builtins import BUILTINS
-from headwater.core.functions.registry import Function
+from headwater.core.functions.function import Function
 from headwater.core.source import Source
 from headwater.language.datalog.parse import parse
 from headwater.program.check import check

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from headwater.core.functions.registry import FUNCTIONS, lookup
+from headwater.core.functions.function import lookup
+from headwater.core.functions.registry import FUNCTIONS
 from headwater.language import syntax
 from headwater.program.model import Program, Relation
 from headwater.program.recursion.strata import strata

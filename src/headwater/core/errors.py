@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from headwater.core.diagnostics import Diagnostic
+from headwater.core.render import render
 
 
 class HeadwaterError(Exception):
@@ -22,8 +23,6 @@ class ProgramError(HeadwaterError):
         super().__init__(self.diagnostics)
 
     def __str__(self) -> str:
-        from headwater.core.render import render
-
         return "\n".join(render(diagnostic) for diagnostic in self.diagnostics)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from headwater.core.diagnostics import Diagnostic, Severity
 from headwater.core.errors import CheckProblem
-from headwater.core.functions.registry import FUNCTIONS, Registry
+from headwater.core.functions.function import Registry
+from headwater.core.functions.registry import FUNCTIONS
 from headwater.language.syntax import Constant, Query, Rule, Tree, Variable, Wildcard
 from headwater.program.grouping import grouping_warnings
 from headwater.program.model import Program

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never
 
-from headwater.core.functions.registry import lookup
+from headwater.core.functions.function import lookup
 from headwater.core.types import Type
 from headwater.language.syntax import Binary, Call, Constant, ListTerm, Term, Variable, Wildcard
 from headwater.program.names import PATH_FUNCTIONS, Names

@@ -15,7 +15,7 @@ from typing import assert_never
 
 from headwater.core.diagnostics import Diagnostic, Severity
 from headwater.core.functions.builtins import GOAL_NAMES
-from headwater.core.functions.registry import Function, Registry, lookup
+from headwater.core.functions.function import Function, Registry, lookup
 from headwater.core.source import Span
 from headwater.language import syntax
 from headwater.program.nearest import Spelling, nearest

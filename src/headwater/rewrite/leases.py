@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from headwater.core.graph import components
 from headwater.core.types import Type
 from headwater.language import syntax
 from headwater.program.model import Column, Keeps, Program, Relation, Shown
-from headwater.program.recursion.graph import components
 from headwater.program.terms import body_atoms
 from headwater.program.time.program_clock import FOREVER, lifetime
 from headwater.program.time.timing import ending, leased

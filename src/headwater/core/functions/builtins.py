@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from headwater.core.functions.casts import CASTS
-from headwater.core.functions.logic import LOGIC, alike
-from headwater.core.functions.registry import Function
+from headwater.core.functions.function import Function, item_type, plain
+from headwater.core.functions.logic import LOGIC, OF_PRESENT, alike, never, of_present
 from headwater.core.functions.sizes import check_text
 from headwater.core.functions.sql_functions import SQL_FUNCTIONS
 from headwater.core.functions.time_functions import TIME_FUNCTIONS
@@ -68,6 +68,10 @@ def _nth(items: tuple[Any, ...], index: int) -> Any:
     return items[index] if 0 <= index < len(items) else None
 
 
+def _append(items: tuple[Any, ...], item: Any) -> tuple[Any, ...]:
+    return (*items, item)
+
+
 def _drop(items: tuple[Any, ...], count: int) -> tuple[Any, ...] | None:
     return items[count:] if 0 <= count <= len(items) else None
 
@@ -108,10 +112,7 @@ def _real(compute: Callable[..., float]) -> Callable[..., float | None]:
 
 
 def _whole(compute: Callable[[float], int]) -> Callable[[float], int | None]:
-    def partial(value: float) -> int | None:
-        return compute(value) if math.isfinite(value) else None
-
-    return partial
+    return lambda value: compute(value) if math.isfinite(value) else None
 
 
 def _round(value: float, digits: int | None = None) -> float | None:
@@ -146,10 +147,6 @@ def _wider(types: tuple[Type | None, ...]) -> Type | None:
     return alike(types)
 
 
-def _item_type(types: tuple[Type | None, ...]) -> Type | None:
-    return item_of(types[0])
-
-
 def _at_end(place: int) -> Callable[[tuple[Type | None, ...]], Type | None]:
     """The type of the first (0) or the last item (-1)."""
 
@@ -171,10 +168,6 @@ def _same_items(types: tuple[Type | None, ...]) -> Type | None:
     """A list that may have lost some of its items, or have them in another order; a string stays one."""
     whole = types[0]
     return list_of(item_of(whole)) if whole is not None and whole.is_list else whole
-
-
-def _listed(types: tuple[Type | None, ...]) -> Type:
-    return list_with(types)
 
 
 def _path_type(types: tuple[Type | None, ...]) -> Type:
@@ -214,123 +207,58 @@ def _round_type(types: tuple[Type | None, ...]) -> Type | None:
 
 def _best(name: str, choose: Callable[..., Any], doc: str) -> Function:
     params: tuple[Type | None, ...] = (None, None) if name in ("larger", "smaller") else (None,)
-    return Function(
-        name,
-        params,
-        None,
-        lambda *values: choose(values),
-        variadic=len(params) == 1,
-        doc=doc,
-        typing=_wider,
-        output_first=True,
-        grows=False,
-        alike=0,
-    )
+    more: dict[str, Any] = {"variadic": len(params) == 1, "typing": _wider, "output_first": True, "alike": 0}
+    return plain(name, params, None, lambda *values: choose(values), doc, **more)
 
 
-def _still(
-    name: str, params: tuple[Type | None, ...], result: Type | None, scalar: Callable[..., Any], doc: str, **more: Any
-) -> Function:
-    """A function that cannot make ever new values from its own results."""
-    return Function(name, params, result, scalar, doc=doc, grows=False, **more)
-
-
-def _coalesce(*values: Any) -> Any:
-    return next((value for value in values if value is not None), None)
-
-
-def _never(_: tuple[bool, ...]) -> bool:
-    return False
-
+_SEES_NULLS: Mapping[str, Any] = {"sees_nulls": True, "nullable": never}
 
 _ALL = (
-    _still("is_null", (None,), _BOOL, lambda value: value is None, "it is null", sees_nulls=True, nullable=_never),
-    _still(
-        "is_not_null",
-        (None,),
-        _BOOL,
-        lambda value: value is not None,
-        "it is not null",
-        sees_nulls=True,
-        nullable=_never,
-    ),
-    _still(
-        "coalesce",
-        (None,),
-        None,
-        _coalesce,
-        "the first that is not null",
-        variadic=True,
-        typing=alike,
-        sees_nulls=True,
-        nullable=all,
-        alike=0,
-    ),
+    plain("is_null", (None,), _BOOL, lambda value: value is None, "it is null", **_SEES_NULLS),
+    plain("is_not_null", (None,), _BOOL, lambda value: value is not None, "it is not null", **_SEES_NULLS),
+    plain("coalesce", (None,), None, of_present(lambda given: given[0]), "the first that is not null", **OF_PRESENT),
     Function(
-        "concatPath", (None, None), _LIST, concat_path, doc="join a link and a path, in either order", typing=_path_type
+        "concatPath", (None, None), _LIST, concat_path, "join a link and a path, in either order", typing=_path_type
     ),
-    _still("inPath", (_LIST, None), _BOOL, _holds, "the path passes the node"),
-    Function("concat", (None,), None, _concat, variadic=True, doc="lists or strings, end to end", typing=_concat_type),
-    Function(
-        "append",
-        (_LIST, None),
-        _LIST,
-        lambda items, item: (*items, item),
-        doc="the list with one more item",
-        typing=_append_type,
-    ),
-    Function(
-        "encd",
-        (None, None),
-        _LIST,
-        lambda first, second: (first, second),
-        doc="a pair that orders by its first",
-        typing=_listed,
-    ),
-    _still("member", (None, _LIST), _BOOL, lambda item, items: _holds(items, item), "the item is in the list"),
-    _still("length", (None,), _INT, len, "items of a list, characters of a string"),
-    _still("size", (None,), _INT, len, "the same as length"),
-    _still("first", (_LIST,), None, lambda items: _nth(items, 0), "first item", typing=_at_end(0)),
-    _still("last", (_LIST,), None, lambda items: items[-1] if items else None, "last item", typing=_at_end(-1)),
-    _still(
-        "rest",
-        (_LIST,),
-        _LIST,
-        lambda items: items[1:] if items else None,
-        "all items but the first",
-        typing=_rest_type,
-    ),
-    _still("drop", (_LIST, _INT), _LIST, _drop, "all items but so many at the front", typing=_same_items),
-    _still("nth", (_LIST, _INT), None, _nth, "item at a position, counted from 0", typing=_item_type),
-    _still("reverse", (None,), None, lambda value: value[::-1], "a list or string from its end", typing=_same_items),
+    plain("inPath", (_LIST, None), _BOOL, _holds, "the path passes the node"),
+    Function("concat", (None,), None, _concat, "lists or strings, end to end", variadic=True, typing=_concat_type),
+    Function("append", (_LIST, None), _LIST, _append, "the list with one more item", typing=_append_type),
+    Function("encd", (None, None), _LIST, lambda *pair: pair, "a pair that orders by its first", typing=list_with),
+    plain("member", (None, _LIST), _BOOL, lambda item, items: _holds(items, item), "the item is in the list"),
+    plain("length", (None,), _INT, len, "items of a list, characters of a string"),
+    plain("size", (None,), _INT, len, "the same as length"),
+    plain("first", (_LIST,), None, lambda items: _nth(items, 0), "first item", typing=_at_end(0)),
+    plain("last", (_LIST,), None, lambda items: items[-1] if items else None, "last item", typing=_at_end(-1)),
+    plain("rest", (_LIST,), _LIST, lambda items: _drop(items, 1), "all items but the first", typing=_rest_type),
+    plain("drop", (_LIST, _INT), _LIST, _drop, "all items but so many at the front", typing=_same_items),
+    plain("nth", (_LIST, _INT), None, _nth, "item at a position, counted from 0", typing=item_type),
+    plain("reverse", (None,), None, lambda value: value[::-1], "a list or string from its end", typing=_same_items),
     _best("larger", max, "the larger of two"),
     _best("largest", max, "the largest of all"),
     _best("smaller", min, "the smaller of two"),
     _best("smallest", min, "the smallest of all"),
-    Function("distance", (None, None), _FLOAT, _distance, also=(4,), doc="Euclidean, of two lists or four numbers"),
-    _still("abs", (_FLOAT,), None, abs, "without its sign"),
-    _still("floor", (_FLOAT,), _INT, _whole(math.floor), "the next integer below"),
-    _still("ceil", (_FLOAT,), _INT, _whole(math.ceil), "the next integer above"),
-    _still("round", (_FLOAT, _INT), None, _round, "to an integer, or to digits", also=(1,), typing=_round_type),
-    Function("sqrt", (_FLOAT,), _FLOAT, _real(math.sqrt), doc="square root"),
-    Function("pow", (_FLOAT, _FLOAT), _FLOAT, _real(math.pow), doc="the first to the power of the second"),
-    Function("exp", (_FLOAT,), _FLOAT, _real(math.exp), doc="e to the power"),
-    Function("log", (_FLOAT,), _FLOAT, _real(math.log), doc="natural logarithm"),
-    _still("mod", (_FLOAT, _FLOAT), None, _mod, "remainder, with the sign of the divisor", typing=_wider),
-    _still("to_int", (None,), _INT, _to_int, "an integer, towards zero"),
-    _still("to_float", (None,), _FLOAT, _to_float, "a float"),
-    Function("to_string", (None,), _STRING, _to_string, doc="as text"),
-    _still("upper", (_STRING,), _STRING, str.upper, "in capitals"),
-    _still("lower", (_STRING,), _STRING, str.lower, "in small letters"),
-    _still("trim", (_STRING,), _STRING, lambda text: text.strip(" "), "without spaces at either end"),
-    _still(
-        "substr", (_STRING, _INT, _INT), _STRING, _substr, "from a position (from 0), so many characters", also=(2,)
-    ),
-    _still("starts_with", (_STRING, _STRING), _BOOL, str.startswith, "begins so"),
-    _still("ends_with", (_STRING, _STRING), _BOOL, str.endswith, "ends so"),
-    _still("contains", (None, None), _BOOL, _holds, "a string or list holds it"),
-    Function("replace", (_STRING, _STRING, _STRING), _STRING, _replaced, doc="every occurrence replaced"),
-    _still("split", (_STRING, _STRING), list_of(_STRING), _split, "the parts between separators"),
+    Function("distance", (None, None), _FLOAT, _distance, "Euclidean, of two lists or four numbers", also=(4,)),
+    plain("abs", (_FLOAT,), None, abs, "without its sign"),
+    plain("floor", (_FLOAT,), _INT, _whole(math.floor), "the next integer below"),
+    plain("ceil", (_FLOAT,), _INT, _whole(math.ceil), "the next integer above"),
+    plain("round", (_FLOAT, _INT), None, _round, "to an integer, or to digits", also=(1,), typing=_round_type),
+    Function("sqrt", (_FLOAT,), _FLOAT, _real(math.sqrt), "square root"),
+    Function("pow", (_FLOAT, _FLOAT), _FLOAT, _real(math.pow), "the first to the power of the second"),
+    Function("exp", (_FLOAT,), _FLOAT, _real(math.exp), "e to the power"),
+    Function("log", (_FLOAT,), _FLOAT, _real(math.log), "natural logarithm"),
+    plain("mod", (_FLOAT, _FLOAT), None, _mod, "remainder, with the sign of the divisor", typing=_wider),
+    plain("to_int", (None,), _INT, _to_int, "an integer, towards zero"),
+    plain("to_float", (None,), _FLOAT, _to_float, "a float"),
+    Function("to_string", (None,), _STRING, _to_string, "as text"),
+    plain("upper", (_STRING,), _STRING, str.upper, "in capitals"),
+    plain("lower", (_STRING,), _STRING, str.lower, "in small letters"),
+    plain("trim", (_STRING,), _STRING, lambda text: text.strip(" "), "without spaces at either end"),
+    plain("substr", (_STRING, _INT, _INT), _STRING, _substr, "from a position (from 0), so many characters", also=(2,)),
+    plain("starts_with", (_STRING, _STRING), _BOOL, str.startswith, "begins so"),
+    plain("ends_with", (_STRING, _STRING), _BOOL, str.endswith, "ends so"),
+    plain("contains", (None, None), _BOOL, _holds, "a string or list holds it"),
+    Function("replace", (_STRING, _STRING, _STRING), _STRING, _replaced, "every occurrence replaced"),
+    plain("split", (_STRING, _STRING), list_of(_STRING), _split, "the parts between separators"),
 )
 
 BUILTINS: Mapping[str, Function] = MappingProxyType(

@@ -7,12 +7,11 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from headwater.core.functions.function import Function, partial, plain
 from headwater.core.functions.mixed import is_of
-from headwater.core.functions.registry import Function
 from headwater.core.types import Type
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 _TRUTH = {
     **dict.fromkeys(("t", "true", "y", "yes", "1"), True),
     **dict.fromkeys(("f", "false", "n", "no", "0"), False),
@@ -45,7 +44,7 @@ def _float_text(value: float) -> str:
 
 
 def _time_text(micros: int) -> str:
-    moment = _EPOCH + timedelta(microseconds=micros)
+    moment = moment_of(micros)
     fraction = f".{moment.microsecond:06d}".rstrip("0") if moment.microsecond else ""
     return f"{moment:%Y-%m-%d %H:%M:%S}{fraction}"
 
@@ -58,34 +57,26 @@ def to_time(value: Any) -> int | None:
     """A text of ISO 8601, in UTC unless it says otherwise, or a number of seconds since 1970."""
     try:
         if not isinstance(value, str):
-            return _micros(_EPOCH + timedelta(seconds=value))
+            return micros_of(_EPOCH + timedelta(seconds=value))
         moment = datetime.fromisoformat(value.strip())
-        return _micros(moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
+        return micros_of(moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
     except (ValueError, OverflowError):
         return None
 
 
-def _micros(moment: datetime) -> int:
-    return (moment - _EPOCH) // _MICROSECOND
+def moment_of(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)
 
 
-def _or_null(name: str, result: Type, body: Any, doc: str) -> Function:
-    def total(value: Any) -> Any:
-        return None if value is None else body(value)
-
-    return Function(name, (None,), result, total, doc=doc, grows=False, sees_nulls=True, nullable=lambda _: True)
-
-
-def _as_any(value: Any) -> Any:
-    return value
+def micros_of(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def _as(kind: Type) -> Function:
     def taken(value: Any) -> Any:
         return value if is_of(value, kind) else None
 
-    doc = f"the value if it is of type {kind.value}, else none"
-    return Function(f"as_{kind.value}", (None,), kind, taken, doc=doc, grows=False)
+    return plain(f"as_{kind.value}", (None,), kind, taken, f"the value if it is of type {kind.value}, else none")
 
 
 def _has_type(value: Any, name: str) -> bool:
@@ -94,10 +85,10 @@ def _has_type(value: Any, name: str) -> bool:
 
 CASTS = (
     *map(_as, (Type.INT, Type.FLOAT, Type.BOOL, Type.STRING, Type.TIMESTAMP, Type.DURATION)),
-    Function("as_any", (None,), Type.ANY, _as_any, doc="the same value, of type any", grows=False),
-    Function("has_type", (None, Type.STRING), Type.BOOL, _has_type, doc="the value is of the type named", grows=False),
-    Function("try_to_string", (None,), Type.STRING, _to_string, doc="as text, as Spark writes it"),
-    Function("time_to_string", (Type.TIMESTAMP,), Type.STRING, _time_text, doc="a moment as text", grows=False),
-    _or_null("try_to_bool", Type.BOOL, _to_bool, "true or false; null if it says neither"),
-    _or_null("try_to_timestamp", Type.TIMESTAMP, to_time, "the moment of a text, or of seconds since 1970; else null"),
+    plain("as_any", (None,), Type.ANY, lambda value: value, "the same value, of type any"),
+    plain("has_type", (None, Type.STRING), Type.BOOL, _has_type, "the value is of the type named"),
+    Function("try_to_string", (None,), Type.STRING, _to_string, "as text, as Spark writes it"),
+    plain("time_to_string", (Type.TIMESTAMP,), Type.STRING, _time_text, "a moment as text"),
+    partial("try_to_bool", (None,), Type.BOOL, _to_bool, "true or false; null if it says neither"),
+    partial("try_to_timestamp", (None,), Type.TIMESTAMP, to_time, "the moment of a text or of Unix seconds; else null"),
 )

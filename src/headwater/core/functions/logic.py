@@ -8,10 +8,11 @@ whatever the others are.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
-from headwater.core.functions.registry import Function
+from headwater.core.functions.function import plain
 from headwater.core.types import Type
 from headwater.core.widening import wider
 
@@ -22,7 +23,7 @@ def alike(types: tuple[Type | None, ...]) -> Type | None:
     """The type that holds every argument whose type is known: float beside int, address beside string."""
     found: Type | None = None
     for kind in types:
-        found = wider(found, kind) or found  # what goes with nothing else is an error that is told elsewhere
+        found = wider(found, kind) or found  # what goes with nothing else is reported elsewhere
     return found
 
 
@@ -38,65 +39,60 @@ def _any_true(*parts: bool | None) -> bool | None:
     return None if None in parts else False
 
 
-def _never(_: tuple[bool, ...]) -> bool:
+def never(_: tuple[bool, ...]) -> bool:
+    """For `nullable`: a null is never given back."""
     return False
 
 
-def _compared(name: str, compare: Callable[[Any, Any], bool], doc: str) -> Function:
-    return Function(name, (None, None), _BOOL, compare, doc=doc, grows=False, alike=0)
+def of_present(choose: Callable[[list[Any]], Any]) -> Callable[..., Any]:
+    """A choice among the arguments that are not null; null where all of them are."""
+
+    def chosen(*values: Any) -> Any:
+        present = [value for value in values if value is not None]
+        return choose(present) if present else None
+
+    return chosen
+
+
+OF_PRESENT: Mapping[str, Any] = MappingProxyType(
+    {"variadic": True, "typing": alike, "sees_nulls": True, "nullable": all, "alike": 0}
+)
+"""What is true of every function made by `of_present`."""
 
 
 def _chosen(test: bool | None, yes: Any, no: Any) -> Any:
     return yes if test is True else no
 
 
+_PAIR, _PARTS = ((None, None), _BOOL), ((_BOOL,), _BOOL)
+_SEEING_PARTS: Mapping[str, Any] = {"variadic": True, "sees_nulls": True}
+
 LOGIC = (
-    _compared("is_equal", operator.eq, "both are the same value; null if one is null"),
-    _compared("is_unequal", operator.ne, "they are different values; null if one is null"),
-    _compared("is_less", operator.lt, "the first comes before the second; null if one is null"),
-    _compared("is_at_most", operator.le, "the first does not come after the second; null if one is null"),
-    _compared("is_more", operator.gt, "the first comes after the second; null if one is null"),
-    _compared("is_at_least", operator.ge, "the first does not come before the second; null if one is null"),
-    Function(
+    plain("is_equal", *_PAIR, operator.eq, "both are the same value; null if one is null", alike=0),
+    plain("is_unequal", *_PAIR, operator.ne, "they are different values; null if one is null", alike=0),
+    plain("is_less", *_PAIR, operator.lt, "the first comes before the second; null if one is null", alike=0),
+    plain("is_at_most", *_PAIR, operator.le, "the first is not after the second; null if one is null", alike=0),
+    plain("is_more", *_PAIR, operator.gt, "the first comes after the second; null if one is null", alike=0),
+    plain("is_at_least", *_PAIR, operator.ge, "the first is not before the second; null if one is null", alike=0),
+    plain(
         "is_same",
-        (None, None),
-        _BOOL,
+        *_PAIR,
         operator.eq,
-        doc="both are the same value, or both null",
-        grows=False,
+        "both are the same value, or both null",
         sees_nulls=True,
-        nullable=_never,
+        nullable=never,
         alike=0,
     ),
-    Function(
-        "all_true",
-        (_BOOL,),
-        _BOOL,
-        _all_true,
-        variadic=True,
-        doc="every part is true; null if that is not known",
-        grows=False,
-        sees_nulls=True,
-    ),
-    Function(
-        "any_true",
-        (_BOOL,),
-        _BOOL,
-        _any_true,
-        variadic=True,
-        doc="some part is true; null if that is not known",
-        grows=False,
-        sees_nulls=True,
-    ),
-    Function("negated", (_BOOL,), _BOOL, operator.not_, doc="true for false, false for true", grows=False),
-    Function(
+    plain("all_true", *_PARTS, _all_true, "every part is true; null if that is not known", **_SEEING_PARTS),
+    plain("any_true", *_PARTS, _any_true, "some part is true; null if that is not known", **_SEEING_PARTS),
+    plain("negated", *_PARTS, operator.not_, "true for false, false for true"),
+    plain(
         "if",
         (_BOOL, None, None),
         None,
         _chosen,
-        doc="the second where the first is true, else the third",
+        "the second where the first is true, else the third",
         typing=lambda types: alike(types[1:]),
-        grows=False,
         sees_nulls=True,
         nullable=lambda nulls: nulls[1] or nulls[2],
         alike=1,

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from headwater.core.functions.operators import COMPARE
 from headwater.core.types import Type
 
 _PYTHON = {
-    Type.INT: int,
-    Type.TIMESTAMP: int,
-    Type.DURATION: int,
+    **dict.fromkeys((Type.INT, Type.TIMESTAMP, Type.DURATION), int),
+    **dict.fromkeys((Type.STRING, Type.ADDRESS), str),
     Type.FLOAT: float,
     Type.BOOL: bool,
-    Type.STRING: str,
-    Type.ADDRESS: str,
 }
 
 
@@ -72,14 +70,6 @@ def compared(op: str, left: Any, right: Any) -> bool:
     if isinstance(left, bool) is not isinstance(right, bool):
         return False
     try:
-        match op:
-            case "<":
-                return bool(left < right)
-            case "<=":
-                return bool(left <= right)
-            case ">":
-                return bool(left > right)
-            case _:
-                return bool(left >= right)
+        return bool(COMPARE[op](left, right))
     except TypeError:
         return False

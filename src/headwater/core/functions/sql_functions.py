@@ -3,62 +3,21 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from headwater.core.functions import regex
-from headwater.core.functions.logic import alike
-from headwater.core.functions.registry import Function
+from headwater.core.functions.function import Function, item_type, partial, plain
+from headwater.core.functions.logic import OF_PRESENT, alike, of_present
 from headwater.core.functions.sizes import check_text
 from headwater.core.types import Type, list_of
-from headwater.core.widening import item_of
 
 _INT, _FLOAT, _STRING, _BOOL, _LIST = Type.INT, Type.FLOAT, Type.STRING, Type.BOOL, Type.LIST
 _MOST_DIGITS = 400  # more than any float has, before or behind the point
 _EXACT = Context(prec=2 * _MOST_DIGITS + 50)
-
-
-def or_null(body: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with null where an argument is null or there is no value."""
-
-    def total(*values: Any) -> Any:
-        if None in values:
-            return None
-        try:
-            found = body(*values)
-        except (ValueError, ZeroDivisionError, OverflowError, TypeError):
-            return None
-        return None if isinstance(found, float) and not math.isfinite(found) else found
-
-    return total
-
-
-def partial(
-    name: str, params: tuple[Type | None, ...], result: Type | None, body: Callable[..., Any], doc: str, **more: Any
-) -> Function:
-    more.setdefault("grows", False)
-    return Function(name, params, result, or_null(body), doc=doc, sees_nulls=True, nullable=lambda _: True, **more)
-
-
-def plain(
-    name: str, params: tuple[Type | None, ...], result: Type | None, body: Callable[..., Any], doc: str, **more: Any
-) -> Function:
-    more.setdefault("grows", False)
-    return Function(name, params, result, body, doc=doc, **more)
-
-
-def _item_type(types: tuple[Type | None, ...]) -> Type | None:
-    return item_of(types[0])
-
-
-def _some(choose: Callable[[list[Any]], Any]) -> Callable[..., Any]:
-    def of_those_there(*values: Any) -> Any:
-        there = [value for value in values if value is not None]
-        return choose(there) if there else None
-
-    return of_those_there
 
 
 # Numbers
@@ -129,23 +88,30 @@ def _substring(text: str, start: int, count: int | None = None) -> str:
     return text[max(0, first) : max(0, last)]
 
 
-def _padded(text: str, size: int, fill: str, *, left: bool) -> str:
-    missing = size - len(text)
-    if missing <= 0 or not fill:
-        return text[: max(0, size)]
-    check_text("lpad" if left else "rpad", size)
-    padding = (fill * (missing // len(fill) + 1))[:missing]
-    return padding + text if left else text + padding
+def _left(text: str, count: int) -> str:
+    return text[: max(0, count)]
 
 
-def _joined(separator: str, *parts: Any) -> str:
-    return separator.join(str(part) for part in parts)
+def _right(text: str, count: int) -> str:
+    return text[max(0, len(text) - count) :] if count > 0 else ""
+
+
+def _padded(name: str) -> Callable[..., str]:
+    def padded(text: str, size: int, fill: str = " ") -> str:
+        missing = size - len(text)
+        if missing <= 0 or not fill:
+            return text[: max(0, size)]
+        check_text(name, size)
+        padding = (fill * (missing // len(fill) + 1))[:missing]
+        return padding + text if name == "lpad" else text + padding
+
+    return padded
 
 
 def _ws(separator: str | None, *parts: Any) -> str | None:
     """The items of a list are parts like others, as in Spark."""
     items = (item for part in parts for item in (part if isinstance(part, tuple) else (part,)))
-    return None if separator is None else _joined(separator, *(item for item in items if item is not None))
+    return None if separator is None else separator.join(str(item) for item in items if item is not None)
 
 
 def _capitals(text: str) -> str:
@@ -174,16 +140,13 @@ def _item(items: tuple[Any, ...], place: int) -> Any:
     return items[place - 1] if place > 0 else items[place]
 
 
-_SINGLE, _PAIR = (_STRING,), (_STRING, _STRING)
+_SINGLE, _PAIR, _TRIPLE = (_STRING,), (_STRING,) * 2, (_STRING,) * 3
+_PADDING, _TEXTS = ((_STRING, _INT, _STRING), _STRING), list_of(_STRING)
 
 SQL_FUNCTIONS = (
-    partial(
-        "divide", (_FLOAT, _FLOAT), _FLOAT, lambda left, right: left / right, "a quotient; null by zero", grows=True
-    ),
+    partial("divide", (_FLOAT, _FLOAT), _FLOAT, operator.truediv, "a quotient; null by zero", grows=True),
     partial("quotient", (None, None), _INT, _quotient, "a quotient without its fraction; null by zero"),
-    partial(
-        "remainder", (None, None), None, _remainder, "what a division leaves, with the sign of the first", typing=alike
-    ),
+    partial("remainder", (None, None), None, _remainder, "the remainder, with the sign of the first", typing=alike),
     partial("round_half_up", (None, _INT), None, _round_half_up, "to digits, halves away from zero", also=(1,)),
     plain("sign", (_FLOAT,), _FLOAT, _sign, "-1.0, 0.0 or 1.0"),
     partial("try_to_int", (None,), _INT, _whole, "an integer, towards zero; null if it is none"),
@@ -192,71 +155,23 @@ SQL_FUNCTIONS = (
     partial("try_log", (_FLOAT,), _FLOAT, math.log, "natural logarithm; null if there is none", grows=True),
     partial("try_exp", (_FLOAT,), _FLOAT, math.exp, "e to the power; null if it is too large", grows=True),
     partial("try_pow", (_FLOAT, _FLOAT), _FLOAT, math.pow, "a power; null if there is none", grows=True),
-    Function(
-        "greatest",
-        (None,),
-        None,
-        _some(max),
-        variadic=True,
-        doc="the largest that is not null",
-        typing=alike,
-        grows=False,
-        sees_nulls=True,
-        nullable=all,
-        alike=0,
-    ),
-    Function(
-        "least",
-        (None,),
-        None,
-        _some(min),
-        variadic=True,
-        doc="the smallest that is not null",
-        typing=alike,
-        grows=False,
-        sees_nulls=True,
-        nullable=all,
-        alike=0,
-    ),
-    partial("like", (_STRING, _STRING, _STRING), _BOOL, regex.is_like, "matches a pattern with % and _", also=(2,)),
-    partial("ilike", (_STRING, _STRING, _STRING), _BOOL, _ilike, "like, in capitals or not", also=(2,)),
+    plain("greatest", (None,), None, of_present(max), "the largest that is not null", **OF_PRESENT),
+    plain("least", (None,), None, of_present(min), "the smallest that is not null", **OF_PRESENT),
+    partial("like", _TRIPLE, _BOOL, regex.is_like, "matches a pattern with % and _", also=(2,)),
+    partial("ilike", _TRIPLE, _BOOL, _ilike, "like, in capitals or not", also=(2,)),
     partial("rlike", _PAIR, _BOOL, regex.matches, "a regular expression is found in it", pattern=1),
     plain(
         "substring",
         (_STRING, _INT, _INT),
         _STRING,
         _substring,
-        "from a position (from 1), so many characters",
+        "from a position (from 1), so many letters",
         also=(2,),
     ),
-    plain(
-        "left", (_STRING, _INT), _STRING, lambda text, count: text[: max(0, count)], "so many characters at its start"
-    ),
-    plain(
-        "right",
-        (_STRING, _INT),
-        _STRING,
-        lambda text, count: text[len(text) - count :] if 0 < count <= len(text) else text if count > 0 else "",
-        "so many characters at its end",
-    ),
-    plain(
-        "lpad",
-        (_STRING, _INT, _STRING),
-        _STRING,
-        lambda text, size, fill=" ": _padded(text, size, fill, left=True),
-        "filled up on the left to a length",
-        also=(2,),
-        grows=True,
-    ),
-    plain(
-        "rpad",
-        (_STRING, _INT, _STRING),
-        _STRING,
-        lambda text, size, fill=" ": _padded(text, size, fill, left=False),
-        "filled up on the right to a length",
-        also=(2,),
-        grows=True,
-    ),
+    plain("left", (_STRING, _INT), _STRING, _left, "so many characters at its start"),
+    plain("right", (_STRING, _INT), _STRING, _right, "so many characters at its end"),
+    plain("lpad", *_PADDING, _padded("lpad"), "filled up on the left to a length", also=(2,), grows=True),
+    plain("rpad", *_PADDING, _padded("rpad"), "filled up on the right to a length", also=(2,), grows=True),
     plain("ltrim", _SINGLE, _STRING, lambda text: text.lstrip(" "), "without spaces at its start"),
     plain("rtrim", _SINGLE, _STRING, lambda text: text.rstrip(" "), "without spaces at its end"),
     plain("repeat", (_STRING, _INT), _STRING, _repeated, "so many times", grows=True),
@@ -267,42 +182,20 @@ SQL_FUNCTIONS = (
         (_STRING, None),
         _STRING,
         _ws,
+        "parts with a text between them, nulls left out",
         variadic=True,
-        doc="parts with a text between them, nulls left out",
         sees_nulls=True,
         nullable=lambda nulls: nulls[0],
     ),
-    partial("item_from_0", (_LIST, _INT), None, _item_from_0, "item of a list, from 0", typing=_item_type),
-    partial("item", (_LIST, _INT), None, _item, "item of a list (from 1; negative from its end)", typing=_item_type),
+    partial("item_from_0", (_LIST, _INT), None, _item_from_0, "item of a list, from 0", typing=item_type),
+    partial("item", (_LIST, _INT), None, _item, "item of a list (from 1; negative from its end)", typing=item_type),
+    partial("regexp_split", _PAIR, _TEXTS, regex.parts, "the parts between the matches of a pattern", pattern=1),
+    partial("regexp_split_to", (*_PAIR, _INT), _TEXTS, regex.parts, "so many parts at most", pattern=1),
+    partial("regexp_replace", _TRIPLE, _STRING, regex.replaced, "what matches, replaced", grows=True, pattern=1),
     partial(
-        "regexp_split",
-        _PAIR,
-        list_of(_STRING),
-        regex.parts,
-        "the parts between what a regular expression matches",
-        pattern=1,
+        "regexp_extract", (*_PAIR, _INT), _STRING, regex.extracted, "a group of the first match, or nothing", pattern=1
     ),
-    partial(
-        "regexp_split_to", (_STRING, _STRING, _INT), list_of(_STRING), regex.parts, "so many parts at most", pattern=1
-    ),
-    partial(
-        "regexp_replace",
-        (_STRING, _STRING, _STRING),
-        _STRING,
-        regex.replaced,
-        "what matches, replaced",
-        grows=True,
-        pattern=1,
-    ),
-    partial(
-        "regexp_extract",
-        (_STRING, _STRING, _INT),
-        _STRING,
-        regex.extracted,
-        "a group of the first match, or nothing",
-        pattern=1,
-    ),
-    plain("translate", (_STRING, _STRING, _STRING), _STRING, _translated, "letters replaced by others, one by one"),
+    plain("translate", _TRIPLE, _STRING, _translated, "letters replaced by others, one by one"),
     plain("trim_of", _PAIR, _STRING, lambda text, letters: text.strip(letters), "without these letters at both ends"),
     plain("ltrim_of", _PAIR, _STRING, lambda text, letters: text.lstrip(letters), "without these at its start"),
     plain("rtrim_of", _PAIR, _STRING, lambda text, letters: text.rstrip(letters), "without these at its end"),

@@ -9,12 +9,11 @@ import calendar
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from headwater.core.functions.registry import Function
-from headwater.core.functions.sql_functions import partial, plain
+from headwater.core.functions.casts import micros_of, moment_of
+from headwater.core.functions.function import Function, partial, plain
 from headwater.core.types import Type
 
 _INT, _STRING, _TIME = Type.INT, Type.STRING, Type.TIMESTAMP
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400_000_000
 _LENGTHS = {
     "MICROSECOND": 1,
@@ -29,39 +28,25 @@ _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 UNITS = frozenset({*_LENGTHS, *_MONTHS})
 
 
-def _moment(micros: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=micros)
-
-
-def _micros(moment: datetime) -> int:
-    since = moment - _EPOCH
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-
-
 def _part(name: str, of: Callable[[datetime], int], doc: str) -> Function:
-    return plain(name, (_TIME,), _INT, lambda micros: of(_moment(micros)), doc)
+    return plain(name, (_TIME,), _INT, lambda micros: of(moment_of(micros)), doc)
 
 
 def _truncated(unit: str, micros: int) -> int | None:
-    moment = _moment(micros)
-    day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    day = moment_of(micros).replace(hour=0, minute=0, second=0, microsecond=0)
+    if unit.upper() in ("SECOND", "MINUTE", "HOUR"):
+        return micros - micros % _LENGTHS[unit.upper()]
     match unit.lower():
         case "year" | "yyyy" | "yy":
-            return _micros(day.replace(month=1, day=1))
+            return micros_of(day.replace(month=1, day=1))
         case "quarter":
-            return _micros(day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1))
+            return micros_of(day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1))
         case "month" | "mon" | "mm":
-            return _micros(day.replace(day=1))
+            return micros_of(day.replace(day=1))
         case "week":
-            return _micros(day - timedelta(days=day.weekday()))
+            return micros_of(day - timedelta(days=day.weekday()))
         case "day" | "dd":
-            return _micros(day)
-        case "hour":
-            return _micros(moment.replace(minute=0, second=0, microsecond=0))
-        case "minute":
-            return _micros(moment.replace(second=0, microsecond=0))
-        case "second":
-            return _micros(moment.replace(microsecond=0))
+            return micros_of(day)
         case _:
             return None
 
@@ -77,27 +62,31 @@ def _months_later(moment: datetime, months: int) -> datetime:
     return moment.replace(year=year, month=month + 1, day=min(moment.day, calendar.monthrange(year, month + 1)[1]))
 
 
+def _add_days(micros: int, days: int) -> int:
+    return micros - micros % _DAY + days * _DAY
+
+
 def _add_months(micros: int, months: int) -> int:
-    return _micros(_months_later(_moment(micros - micros % _DAY), months))
+    return micros_of(_months_later(moment_of(micros - micros % _DAY), months))
 
 
 def _last_day(micros: int) -> int:
-    day = _moment(micros - micros % _DAY)
-    return _micros(day.replace(day=calendar.monthrange(day.year, day.month)[1]))
+    day = moment_of(micros - micros % _DAY)
+    return micros_of(day.replace(day=calendar.monthrange(day.year, day.month)[1]))
 
 
 def _later(unit: str, count: int, micros: int) -> int:
     if unit in _LENGTHS:
         return micros + count * _LENGTHS[unit]
-    return _micros(_months_later(_moment(micros), count * _MONTHS[unit]))
+    return micros_of(_months_later(moment_of(micros), count * _MONTHS[unit]))
 
 
 def _parsed(text: str, pattern: str) -> int:
-    return _micros(datetime.strptime(text, pattern).replace(tzinfo=UTC))
+    return micros_of(datetime.strptime(text, pattern).replace(tzinfo=UTC))
 
 
 def _written(micros: int, pattern: str) -> str:
-    return _moment(micros).strftime(pattern)
+    return moment_of(micros).strftime(pattern)
 
 
 TIME_FUNCTIONS = (
@@ -112,18 +101,11 @@ TIME_FUNCTIONS = (
     _part("second", lambda moment: moment.second, "the second"),
     plain("unix_timestamp", (_TIME,), _INT, lambda micros: micros // 1_000_000, "seconds since 1970"),
     partial("date_trunc", (_STRING, _TIME), _TIME, _truncated, "the start of the year, month, day, hour it is in"),
-    plain(
-        "date_add",
-        (_TIME, _INT),
-        _TIME,
-        lambda micros, days: micros - micros % _DAY + days * _DAY,
-        "the day so many days later",
-        grows=True,
-    ),
+    plain("date_add", (_TIME, _INT), _TIME, _add_days, "the day so many days later", grows=True),
     plain("datediff", (_TIME, _TIME), _INT, lambda end, start: end // _DAY - start // _DAY, "days between two moments"),
     partial("trunc_date", (_STRING, _TIME), _TIME, _truncated, "the date at which its year, month or week begins"),
-    plain("weekofyear", (_TIME,), _INT, lambda micros: _moment(micros).isocalendar().week, "the week, from 1 (ISO)"),
-    plain("weekday", (_TIME,), _INT, lambda micros: _moment(micros).weekday(), "day of the week, from 0 for Monday"),
+    _part("weekofyear", lambda moment: moment.isocalendar().week, "the week, from 1 (ISO)"),
+    _part("weekday", datetime.weekday, "day of the week, from 0 for Monday"),
     partial("add_months", (_TIME, _INT), _TIME, _add_months, "the day so many months later", grows=True),
     plain("last_day", (_TIME,), _TIME, _last_day, "the last day of its month"),
     partial("time_later", (_STRING, _INT, _TIME), _TIME, _later, "so many units of time later", grows=True),

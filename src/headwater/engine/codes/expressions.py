@@ -10,7 +10,6 @@ holds for it. Where no null can be, nobody looks for one.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, assert_never
 
@@ -18,8 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.errors import EvaluationError
+from headwater.core.functions.function import Function, lookup
 from headwater.core.functions.mixed import compared, is_of, widened
-from headwater.core.functions.registry import FUNCTIONS, Function, lookup
+from headwater.core.functions.operators import ARITHMETIC, COMPARE
+from headwater.core.functions.registry import FUNCTIONS
 from headwater.core.functions.sizes import check_size
 from headwater.core.types import Type
 from headwater.core.widening import keeps, wider
@@ -41,16 +42,6 @@ from headwater.engine.codes.term_values import Mask, Value, both, either, null_v
 from headwater.language import syntax
 from headwater.plan.model import literal
 from headwater.program.types.typing import call_type, list_type
-
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
 
 _EXTREMES = {"smaller": np.minimum, "smallest": np.minimum, "larger": np.maximum, "largest": np.maximum}
 _WHOLE = frozenset({Type.INT, Type.TIMESTAMP, Type.DURATION})  # codes that are the values themselves
@@ -178,7 +169,7 @@ class Expressions:
                 ok = both(ok, y != 0.0)
                 y = np.where(y == 0.0, 1.0, y)
             with np.errstate(all="ignore"):
-                return Value(float_codes(_FLOAT_OPS[op](x, y)), Type.FLOAT, ok)
+                return Value(float_codes(ARITHMETIC[op](x, y)), Type.FLOAT, ok)
         kind = left.type
         if {left.type, right.type} == {Type.TIMESTAMP, Type.DURATION}:
             kind = Type.TIMESTAMP
@@ -380,7 +371,7 @@ class Expressions:
 
     def compares(self, op: str, left: Value, right: Value) -> Mask:
         """Where a comparison holds: `=` and `!=` take null for a value of its own, an order never holds for it."""
-        compare = _COMPARE[op]
+        compare = COMPARE[op]
         if left.type.is_list and right.type.is_list and not (left.type.is_mixed or right.type.is_mixed):
             kind = wider(left.type, right.type) or left.type
             left, right = self.cast(left, kind), self.cast(right, kind)
@@ -426,14 +417,6 @@ def _is_untyped(term: syntax.Term) -> bool:
 
 _LIST = Function("[]", (None,), Type.LIST, lambda *given: given, variadic=True)
 _LIST_WITH_TAIL = Function("[|]", (None,), Type.LIST, lambda *given: (*given[:-1], *given[-1]), variadic=True)
-
-_FLOAT_OPS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "%": np.mod,
-}
 
 
 def _exact(op: str, a: Codes, b: Codes) -> tuple[Codes, Mask]:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from headwater.core.graph import components, way
 from headwater.language.syntax import Rule
 from headwater.program.model import Program
 from headwater.program.names import rule_name
-from headwater.program.recursion.graph import components, way
 from headwater.program.terms import body_atoms
 
 _ENDS = 6

@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
+from headwater.core.graph import components
 from headwater.core.types import Type
 from headwater.language import syntax
 from headwater.program.recursion.aggregates import aggregate_columns
-from headwater.program.recursion.graph import components
 from headwater.program.terms import assigned, body_atoms, goal_names, names
 
 

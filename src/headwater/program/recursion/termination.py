@@ -21,12 +21,13 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from headwater.core.diagnostics import Diagnostic, Severity
-from headwater.core.functions.registry import FUNCTIONS, Registry, lookup
+from headwater.core.functions.function import Registry, lookup
+from headwater.core.functions.registry import FUNCTIONS
+from headwater.core.graph import components
 from headwater.language import syntax
 from headwater.program.model import Program
 from headwater.program.names import rule_name
 from headwater.program.recursion.cycles import Cycle, cycles
-from headwater.program.recursion.graph import components
 from headwater.program.recursion.stages import stage_columns
 from headwater.program.recursion.strata import wavers
 from headwater.program.terms import assigned, body_atoms, names, positive_atoms

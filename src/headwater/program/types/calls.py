@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from headwater.core.functions.registry import FUNCTIONS, Registry, lookup
+from headwater.core.functions.function import Registry, lookup
+from headwater.core.functions.registry import FUNCTIONS
 from headwater.core.types import Type
 from headwater.language import syntax
 from headwater.program.types.literals import coerced

@@ -1,29 +1,17 @@
-"""Terms without variables have a value: this works it out, and writes a value back as a term.
-
-Arithmetic here is the arithmetic of the engine: `/` always gives a float, a division by zero has no value.
-"""
+"""Terms without variables have a value: this works it out, and writes a value back as a term."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from typing import Any, assert_never
 
 from headwater.core.errors import EvaluationError
-from headwater.core.functions.registry import Function, Registry, lookup
+from headwater.core.functions.function import Function, Registry, lookup
+from headwater.core.functions.operators import calculated, is_number
 from headwater.core.source import Span
 from headwater.core.types import Type
 from headwater.language.syntax import Binary, Call, Constant, Duration, ListTerm, Term, Variable, Wildcard
 from headwater.program.types.calls import settled
 from headwater.program.types.typing import adds_up, arithmetic_type, call_type, list_type
-
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "%": operator.mod,
-}
 
 
 class NoValueError(Exception):
@@ -41,7 +29,7 @@ def fold(term: Term, registry: Registry) -> Constant | ListTerm | None:
 def worked_out(term: Term, registry: Registry) -> Constant | ListTerm:
     """The literal that a term without variables stands for, of the term's type.
 
-    Raises NoValueError, or whatever a function raises on bad types.
+    Raises NoValueError, or what a function raises on bad types.
     """
     value, kind = _typed(term, registry)
     if value is None or (kind is Type.TIMESTAMP and isinstance(value, int)):
@@ -107,26 +95,18 @@ def _arithmetic(op: str, left: Any, right: Any, kind: Type | None) -> Any:
     if left is None or right is None:
         return None
     left, right = (each.microseconds if isinstance(each, Duration) else each for each in (left, right))
-    if isinstance(left, bool | str | tuple) or isinstance(right, bool | str | tuple):
+    if not is_number(left) or not is_number(right):
         raise TypeError(op)
-    if op in "/%" and right == 0:
+    result = calculated(op, left, right)
+    if result is None:
         raise NoValueError(op)
-    result = _ARITHMETIC[op](left, right)
     return Duration(round(result)) if kind is Type.DURATION else result
 
 
 def _call(function: Function, values: tuple[Any, ...]) -> Any:
     if None in values and not function.sees_nulls:
         return None
-    if function.scalar is not None:
-        result = function.scalar(*values)
-    elif function.arrays is not None:
-        import pyarrow as pa
-
-        result = function.arrays(*(pa.array([value]) for value in values)).to_pylist()[0]
-        result = tuple(result) if isinstance(result, list) else result
-    else:
-        result = None
+    result = function.of_values(*values)
     if result is None and not function.sees_nulls:
         raise NoValueError(function.name)
     return result

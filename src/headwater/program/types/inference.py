@@ -23,7 +23,8 @@ from dataclasses import dataclass, replace
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import CheckProblem
-from headwater.core.functions.registry import FUNCTIONS, Registry
+from headwater.core.functions.function import Registry
+from headwater.core.functions.registry import FUNCTIONS
 from headwater.core.types import Type, list_of
 from headwater.core.widening import item_of, narrower, same, wider
 from headwater.language.syntax import Aggregate, Assign, Atom, Rule, Term, Variable

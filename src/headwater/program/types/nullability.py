@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from headwater.core.diagnostics import Diagnostic
-from headwater.core.functions.registry import Registry, lookup
+from headwater.core.functions.function import Registry, lookup
 from headwater.language import syntax
 from headwater.program.model import Program
 from headwater.program.terms import body_atoms, goal_terms, subterms

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
-from headwater.core.functions.registry import Function, Registry, lookup
+from headwater.core.functions.function import Function, Registry, lookup
 from headwater.core.types import Type, list_of, list_with
 from headwater.core.widening import item_of, wider, widest
 from headwater.language.syntax import Binary, Call, Constant, ListTerm, Term, Variable, Wildcard

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
 from headwater.core.diagnostics import Diagnostic
+from headwater.core.functions.function import Registry, lookup
 from headwater.core.functions.regex import problem
-from headwater.core.functions.registry import Registry, lookup
 from headwater.core.source import Span
 from headwater.core.types import ONE_WORD, Type
 from headwater.core.widening import comparable, flows, same

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from headwater.core.graph import reachable
 from headwater.engine.best.selection import find_identity, rows_with
 from headwater.engine.shard import Shard
 from headwater.engine.store.store import Store
-from headwater.program.recursion.graph import reachable
 from headwater.program.time.program_clock import FOREVER
 
 

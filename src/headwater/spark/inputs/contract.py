@@ -16,7 +16,8 @@ import pyarrow as pa
 from pyspark import cloudpickle
 
 from headwater.core.errors import DataError, UnknownRelation
-from headwater.core.functions.registry import USER_FUNCTIONS, Function
+from headwater.core.functions.function import Function
+from headwater.core.functions.registry import USER_FUNCTIONS
 from headwater.core.types import Type
 from headwater.core.widening import flows
 from headwater.files.header import HeaderError, Match, match

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 from headwater.core.functions import registry as functions
-from headwater.core.functions.registry import Function
+from headwater.core.functions.function import Function
 from headwater.core.memory import memory_for
 from headwater.exchange.wire import Incoming, Outgoing
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 from pyspark.sql import functions as sf
 
 from headwater.core.errors import StateError
-from headwater.core.functions.registry import USER_FUNCTIONS, Function
+from headwater.core.functions.function import Function
+from headwater.core.functions.registry import USER_FUNCTIONS
 from headwater.spark.inputs.combined_views import Wide
 from headwater.spark.inputs.contract import View, mark_of, view_called
 from headwater.spark.session.local_sockets import message_of, read_message

@@ -14,7 +14,7 @@ from typing import NoReturn, TypeAlias
 from sqlglot import exp
 
 from headwater.core.functions.casts import to_time
-from headwater.core.functions.registry import lookup
+from headwater.core.functions.function import lookup
 from headwater.core.source import Span
 from headwater.core.types import Type, list_of, list_with
 from headwater.core.widening import item_of

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from headwater.core.diagnostics import Diagnostic
-from headwater.core.functions.registry import FUNCTIONS, Registry
+from headwater.core.functions.function import Registry
+from headwater.core.functions.registry import FUNCTIONS
 from headwater.language.sql.scope.sources import Table
 from headwater.language.sql.text.parsed import Text
 from headwater.language.syntax import Rule

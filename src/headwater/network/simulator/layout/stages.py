@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import CheckProblem
+from headwater.core.graph import components
 from headwater.plan.model import FlatRule, Plan, Table
-from headwater.program.recursion.graph import components
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, assert_never
 
-import pyarrow as pa
-
+from headwater.core.functions.function import Function, lookup
 from headwater.core.functions.mixed import widened
-from headwater.core.functions.registry import FUNCTIONS, Function, lookup
+from headwater.core.functions.operators import COMPARE, calculated
+from headwater.core.functions.registry import FUNCTIONS
 from headwater.core.types import Type
 from headwater.language.syntax import Binary, Call, Comparison, Condition, Constant, ListTerm, Term, Variable, Wildcard
 from headwater.plan.model import literal
@@ -23,21 +23,6 @@ from headwater.plan.model import literal
 Row: TypeAlias = tuple[Any, ...]
 Getter: TypeAlias = Callable[[Row], Any]
 
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "%": operator.mod,
-}
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -76,7 +61,7 @@ def holds(goal: Comparison | Condition, slots: Mapping[str, int]) -> Callable[[R
     match goal:
         case Comparison(op=op, left=left, right=right):
             return _comparison(
-                _COMPARE[op], value_of(left, slots), value_of(right, slots), ordered=op not in ("=", "!=")
+                COMPARE[op], value_of(left, slots), value_of(right, slots), ordered=op not in ("=", "!=")
             )
         case Condition(call=call, negated=negated):
             answer = value_of(call, slots)
@@ -108,24 +93,18 @@ def fitted(getter: Getter, kind: Type) -> Getter:
 
 
 def _arithmetic(op: str, left: Getter, right: Getter) -> Getter:
-    compute = _ARITHMETIC[op]
-
     def run(binding: Row) -> Any:
         one, other = left(binding), right(binding)
         if one is None or other is None:
             return None
-        if not _is_number(one) or not _is_number(other) or (other == 0 and op in "/%"):
+        result = calculated(op, one, other)
+        if result is None:
             return NOTHING
-        result = compute(one, other)
         if type(result) is int and result not in _INT64:
             raise TooLarge(f"{one} {op} {other} does not fit into 64 bits; use floats (write 1.0 for 1)")
         return result
 
     return run
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _list(items: list[Getter], tail: Getter | None) -> Getter:
@@ -142,7 +121,7 @@ def _call(function: Function, args: list[Getter]) -> Getter:
     exact = function.result in (None, Type.INT)  # an int stays one, as a float would lose digits
     floats = [function.parameter(at) is Type.FLOAT and not exact for at in range(len(args))]
     wanted = [fitted(arg, Type.FLOAT) if float_ else arg for arg, float_ in zip(args, floats, strict=True)]
-    body = _over_arrays(function) if function.scalar is None else function.scalar
+    body = function.scalar or function.of_values
     sees_nulls = function.sees_nulls
 
     def run(binding: Row) -> Any:
@@ -173,17 +152,6 @@ def _missing(values: Sequence[Any]) -> Any:
         if value is NOTHING:
             found = NOTHING
     return found
-
-
-def _over_arrays(function: Function) -> Callable[..., Any]:
-    """A user's function of Arrow arrays, called for one row."""
-
-    def run(*values: Any) -> Any:
-        assert function.arrays is not None
-        answer = function.arrays(*(pa.array([value]) for value in values)).to_pylist()[0]
-        return tuple(answer) if isinstance(answer, list) else answer
-
-    return run
 
 
 def _comparison(

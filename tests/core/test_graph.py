@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.program.recursion.graph import components, way
+from headwater.core.graph import components, way
 
 graphs = st.integers(1, 7).flatmap(
     lambda size: st.fixed_dictionaries({node: st.lists(st.integers(0, size), max_size=4) for node in range(size)})

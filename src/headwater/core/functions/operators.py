@@ -1,0 +1,44 @@
+"""What the operators of rules mean on single values: comparisons and arithmetic.
+
+`/` always gives a float, and a division by zero has no value. A bool is no number. Null is the caller's: it knows what
+it makes of one.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+COMPARE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "=": operator.eq,
+        "!=": operator.ne,
+        "<": operator.lt,
+        "<=": operator.le,
+        ">": operator.gt,
+        ">=": operator.ge,
+    }
+)
+ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "+": operator.add,
+        "-": operator.sub,
+        "*": operator.mul,
+        "/": operator.truediv,
+        "%": operator.mod,
+    }
+)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def calculated(op: str, left: Any, right: Any) -> float | None:
+    """The result for two numbers; None where there is none."""
+    if not is_number(left) or not is_number(right) or (right == 0 and op in "/%"):
+        return None
+    result: float = ARITHMETIC[op](left, right)
+    return result
