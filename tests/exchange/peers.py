@@ -145,6 +145,7 @@ def maintain(seat: Seat, reports: Any, cases: list[tuple[str, Any, Any]]) -> Non
     Whatever is sent goes in many small parts.
     """
     import headwater as hw
+    from headwater.engine.driver import drive
     from headwater.exchange.member import Member
     from headwater.exchange.sharding import choose
 
@@ -154,5 +155,5 @@ def maintain(seat: Seat, reports: Any, cases: list[tuple[str, Any, Any]]) -> Non
             member = Member(sharding, seat.number, seat.shards)
             for turn, sides in enumerate([({}, {}), *script]):
                 inserts, deletes = (sharding.dealt(side, seat.shards)[seat.number] for side in sides)
-                outcome = gang.run(member.transaction(inserts, deletes, first=turn == 0))
+                outcome = drive(member.transaction(inserts, deletes, first=turn == 0), gang.swap)
                 reports.put((which, turn, seat.number, {view: member.rows(view) for view in sharding.outputs}, outcome))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
+from headwater.engine.driver import drive, drive_together
 from headwater.exchange.cluster import Cluster
 from headwater.exchange.member import Member, Outcome
-from headwater.exchange.wire import Incoming, Outgoing, delivered, read_incoming, write_incoming
+from headwater.exchange.wire import Incoming, Outgoing, read_incoming, ship, write_incoming
 from tests.engine.holding import pairs
 from tests.exchange.sharded import NotPlaced, Sharded
 from tests.oracle.strategies import random_case, seeds, template_case
@@ -37,32 +39,25 @@ class Recorder:
             first = not self.logs[number]
             self.logs[number].append((routed[0][number], routed[1][number], []))
             runs.append(member.transaction(routed[0][number], routed[1][number], first=first))
-        incoming: list[Incoming] | None = None
-        done = False
-        while not done:
-            outgoing: list[Outgoing] = []
-            for number, run in enumerate(runs):
-                try:
-                    outgoing.append(next(run) if incoming is None else run.send(incoming[number]))
-                except StopIteration as stop:
-                    self.outcomes[number].append(stop.value)
-                    done = True
-            incoming = delivered(outgoing)
-            for number, one in enumerate(incoming):
-                self.logs[number][-1][2].append(write_incoming(one).to_pybytes())
+
+        def exchange(outgoing: Sequence[Outgoing]) -> list[Incoming]:
+            incoming = ship(outgoing)
+            for number, received in enumerate(incoming):
+                self.logs[number][-1][2].append(write_incoming(received).to_pybytes())
+            return incoming
+
+        for number, outcome in enumerate(drive_together(runs, exchange)):
+            self.outcomes[number].append(outcome)
 
 
 def replayed(recorder: Recorder, number: int) -> tuple[Member, list[Outcome]]:
     member = Member(recorder.sharding, number, len(recorder.members))
     outcomes = []
     for at, (inserts, deletes, rounds) in enumerate(recorder.logs[number]):
+        contents = iter(rounds)
         run = member.transaction(inserts, deletes, first=at == 0)
-        try:
-            next(run)
-            for content in rounds:
-                run.send(read_incoming(content))
-        except StopIteration as stop:
-            outcomes.append(stop.value)
+        outcomes.append(drive(run, lambda _, contents=contents: read_incoming(next(contents))))
+        assert next(contents, None) is None
     return member, outcomes
 
 

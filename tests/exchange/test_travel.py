@@ -20,9 +20,9 @@ from headwater.exchange.wire import (
     Incoming,
     Outgoing,
     Parcel,
-    delivered,
     read_incoming,
     read_outgoing,
+    ship,
     write_incoming,
     write_outgoing,
 )
@@ -103,7 +103,7 @@ def test_rounds_survive_as_bytes() -> None:
     outgoing = Outgoing({2: [_parcel(), _parcel(marks=True)], 0: [_parcel()]}, Activity.SENT)
     again = read_outgoing(write_outgoing(outgoing).to_pybytes())
     assert again == outgoing
-    incoming = delivered([outgoing, Outgoing({}, Activity.WORK), Outgoing()])[2]
+    incoming = ship([outgoing, Outgoing({}, Activity.WORK), Outgoing()])[2]
     assert read_incoming(memoryview(write_incoming(incoming).to_pybytes())) == incoming
     assert incoming.rows == 6
     assert read_incoming(write_incoming(Incoming())) == Incoming()

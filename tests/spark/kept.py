@@ -17,8 +17,9 @@ import pytest
 import headwater as hw
 from headwater.core.errors import StateError
 from headwater.core.types import Type
+from headwater.engine.driver import drive_together
 from headwater.exchange.sharding import choose
-from headwater.exchange.wire import Incoming, Outgoing, delivered
+from headwater.exchange.wire import Incoming, Outgoing, ship
 from headwater.spark.state.checkpoint import Assignment, Checkpoint
 from headwater.spark.state.manifest import Manifest, Report
 from headwater.spark.state.query_definition import QueryDefinition
@@ -34,19 +35,7 @@ Tables = tuple[dict[str, pa.Table], dict[str, pa.Table], int | None]
 
 def lockstep(runs: Sequence[Run]) -> list[Done]:
     """Drive the transactions of all shards, round by round."""
-    incoming: list[Incoming] | None = None
-    while True:
-        outgoing: list[Outgoing] = []
-        done: list[Done] = []
-        for number, run in enumerate(runs):
-            try:
-                outgoing.append(next(run) if incoming is None else run.send(incoming[number]))
-            except StopIteration as stop:
-                done.append(stop.value)
-        if done:
-            assert not outgoing, "all shards make the same number of rounds"
-            return done
-        incoming = delivered(outgoing)
+    return drive_together(runs, ship)
 
 
 def _reports(done: Sequence[Done]) -> list[Report]:

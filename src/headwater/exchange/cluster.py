@@ -11,7 +11,7 @@ from headwater.core.memory import memory_for
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.exchange.member import Member, Opened, Outcome
 from headwater.exchange.sharding import Sharding
-from headwater.exchange.wire import Incoming, Outgoing, delivered
+from headwater.exchange.wire import Incoming, Outgoing, ship
 
 Run = Generator[Outgoing, Incoming, Opened]
 
@@ -81,7 +81,7 @@ def run_together(runs: Sequence[Run]) -> list[Outcome]:
                 except StopIteration as stop:
                     opened.append(stop.value)
             assert not (opened and outgoing), "all shards make the same number of rounds"
-            incoming = delivered(outgoing)
+            incoming = ship(outgoing)
     except BaseException:
         for one in opened:
             one.undo()

@@ -2,7 +2,7 @@
 
     with Gang(number, shards, token, host) as gang:
         gang.join(meet(rendezvous, token, name, number, shards, gang.address))
-        outcome = gang.run(member.transaction(inserts, deletes))
+        outcome = drive(member.transaction(inserts, deletes), gang.swap)
 
 Every shard holds one stream to each other for as long as the gang lasts, and sends something on each in every round, be
 it empty: so everybody knows the most that anybody reported without a coordinator, and a peer that dies is noticed
@@ -18,9 +18,9 @@ from __future__ import annotations
 import json
 import struct
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +36,6 @@ _ABOUT = struct.Struct("<QB")  # the round, and whether this is its last part
 _GLANCE = 0.1
 _GRACE = 2.0
 _END = (1 << 64) - 1  # the round that no shard reaches: a stream that ends as it should
-Result = TypeVar("Result")
 
 
 class Gang:
@@ -114,24 +113,6 @@ class Gang:
             parcels_in += one.parcels
             busy = max(busy, one.busy)
         return Incoming(parcels_in, Activity(busy))
-
-    def run(
-        self,
-        transaction: Generator[Outgoing, Incoming, Result],
-        record: Callable[[Incoming], None] = lambda incoming: None,
-    ) -> Result:
-        """Drive this shard's transaction to its end; `record` gets every round as it arrives, before it is used."""
-        try:
-            outgoing = next(transaction)
-            while True:
-                incoming = self.swap(outgoing)
-                record(incoming)
-                outgoing = transaction.send(incoming)
-        except StopIteration as stop:
-            result: Result = stop.value
-            return result
-        finally:
-            transaction.close()
 
     def close(self, *, failed: bool = False) -> None:
         """Cut all streams and listen no more; unless it `failed`, tell the peers that all is well."""

@@ -7,9 +7,10 @@ cut off or foreign are a StateError.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -64,7 +65,10 @@ class Incoming:
         return sum(parcel.rows.nbytes for _, parcel in self.parcels)
 
 
-def delivered(outgoing: Sequence[Outgoing]) -> list[Incoming]:
+Run: TypeAlias = Generator[Outgoing, Incoming, Any]  # a shard's part of a transaction
+
+
+def ship(outgoing: Sequence[Outgoing]) -> list[Incoming]:
     """What each shard gets if these shards, in the order of their numbers, send this."""
     busy = max((one.busy for one in outgoing), default=Activity.NOTHING)
     parcels: list[list[tuple[int, Parcel]]] = [[] for _ in outgoing]

@@ -23,6 +23,7 @@ from pyspark.sql import types as st
 
 from headwater.core.errors import HeadwaterError, StateError
 from headwater.engine.guard import Guard
+from headwater.exchange.wire import Run
 from headwater.spark.inputs import time_source as clocks
 from headwater.spark.inputs.bundles import DDL, arrive, shard_of
 from headwater.spark.inputs.contract import Contract
@@ -32,7 +33,7 @@ from headwater.spark.output.sinks import Sink
 from headwater.spark.session.failures import failure, raised, stopped
 from headwater.spark.session.job_names import described, title
 from headwater.spark.session.local_sockets import message_of, read_message
-from headwater.spark.session.worker import Run, alone, prepare
+from headwater.spark.session.worker import alone, prepare
 from headwater.spark.shards import handover, rounds
 from headwater.spark.shards.gang_job import ganged
 from headwater.spark.shards.retry import tried

@@ -23,6 +23,7 @@ from headwater.engine.codes.moments import moment_of
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.exchange.member import Member, Outcome
 from headwater.exchange.sharding import Sharding
+from headwater.exchange.wire import Run
 from headwater.pipeline import CompiledProgram
 from headwater.program.time.program_clock import clock_type
 from headwater.spark.inputs import time_source as clocks
@@ -36,7 +37,7 @@ from headwater.spark.session import worker
 from headwater.spark.session.failures import failure, found_in, raised
 from headwater.spark.session.job_names import described, title
 from headwater.spark.session.session import is_connect, session_of
-from headwater.spark.session.worker import Run, alone, prepare
+from headwater.spark.session.worker import alone, prepare
 from headwater.spark.shards import rounds
 from headwater.spark.shards.gang_job import Give, ganged
 from headwater.spark.shards.retry import tried

@@ -5,23 +5,21 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
 from headwater.core.functions import registry as functions
 from headwater.core.functions.function import Function
 from headwater.core.memory import memory_for
-from headwater.exchange.wire import Incoming, Outgoing
+from headwater.engine.driver import drive
+from headwater.exchange.wire import Run, ship
 
 TURN = threading.RLock()
 """Whoever works in this process holds it: a task, or a thread that does a neighbour's (see `neighbours`).
 
 Tasks name it as `worker.TURN`: a name of its own would be pickled along.
 """
-
-Run = Generator[Outgoing, Incoming, Any]  # a shard's transaction; its value is what is told of it
-
 
 _tasks = count(1)
 _EARLY = 4  # by then a worker has loaded what it needs
@@ -45,18 +43,6 @@ def memory_of_worker(shards: int) -> int | None:
     return memory_for(min(shards, os.cpu_count() or 1) + 1)
 
 
-def drive(run: Run, swap: Callable[[Outgoing], Incoming]) -> Any:
-    """Carry a transaction to its end; whatever goes wrong, it is undone."""
-    try:
-        outgoing = next(run)
-        while True:
-            outgoing = run.send(swap(outgoing))
-    except StopIteration as end:
-        return end.value
-    finally:
-        run.close()
-
-
 def alone(run: Run) -> Any:
-    """Carry on a transaction of a shard that has nobody to talk to."""
-    return drive(run, lambda outgoing: Incoming([], outgoing.busy))
+    """Carry a transaction of a shard that needs no other shard to its end."""
+    return drive(run, lambda outgoing: ship([outgoing])[0])

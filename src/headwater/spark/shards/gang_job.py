@@ -17,12 +17,13 @@ import pyarrow as pa
 from pyspark import BarrierTaskContext
 
 from headwater.core.errors import HeadwaterError
+from headwater.engine.driver import drive
 from headwater.exchange.flight_server import Certificate
 from headwater.exchange.gang import Gang
 from headwater.exchange.rendezvous import Rendezvous, meet
+from headwater.exchange.wire import Run
 from headwater.spark.session import worker
 from headwater.spark.session.encryption import tls_for
-from headwater.spark.session.worker import Run
 
 _servers: dict[tuple[str, Certificate | None], Rendezvous] = {}
 _lock = threading.Lock()
@@ -56,7 +57,7 @@ def ganged(
                 turn = context.taskAttemptId()
                 gang.join(meet(place, token, name, shard, shards, gang.address, tls=tls, turn=turn))
                 with worker.TURN:
-                    told = gang.run(begin(shard, bundles))
+                    told = drive(begin(shard, bundles), gang.swap)
         except HeadwaterError as problem:
             if failed is None:
                 raise

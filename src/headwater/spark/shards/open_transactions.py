@@ -13,17 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headwater.exchange.wire import Activity, Incoming, Outgoing, Parcel
-from headwater.spark.session.worker import Run
+from headwater.engine.driver import Ended, step
+from headwater.exchange.wire import Activity, Incoming, Outgoing, Parcel, Run
 
 _KEPT = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A transaction that is done, with its value."""
-
-    value: Any
 
 
 @dataclass(slots=True)
@@ -43,7 +36,7 @@ class Asked:
     activities: Sequence[Activity]
 
 
-Answer = Outgoing | Ended
+Answer = Outgoing | Ended[Any]
 _live: OrderedDict[tuple[str, int], _Live] = OrderedDict()
 
 
@@ -78,12 +71,6 @@ def answer(
 
 
 def _advance(live: _Live, asked: Asked, received: Mapping[int, list[tuple[int, Parcel]]]) -> None:
-    try:
-        if not live.round:
-            live.latest = next(live.run)
-        else:
-            incoming = Incoming(received[live.round], asked.activities[live.round - 1])
-            live.latest = live.run.send(incoming)
-    except StopIteration as end:
-        live.latest = Ended(end.value)
+    at = live.round
+    live.latest = step(live.run, Incoming(received[at], asked.activities[at - 1]) if at else None)
     live.round += 1

@@ -2,8 +2,8 @@
 
 Works wherever Spark does: it needs neither free slots for all shards at once nor sockets between executors. A round's
 parcels stay on the executors (local checkpoints); the driver learns only how much moved. Workers go on from where they
-stand, or begin again with what all rounds brought (see `live`). An executor that dies takes the parcels along that it
-kept, and the rounds have to be run again from the first.
+stand, or begin again with what all rounds brought (see `open_transactions`). If an executor dies, the parcels that it
+kept are lost, and the rounds are run again from the first.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from pyspark.sql import Observation
 from pyspark.sql import functions as sf
 
 from headwater.core.errors import HeadwaterError
-from headwater.exchange.wire import Activity, Outgoing, Parcel, read_outgoing, write_outgoing
+from headwater.engine.driver import Ended
+from headwater.exchange.wire import Activity, Outgoing, Parcel, Run, read_outgoing, write_outgoing
 from headwater.spark.inputs import bundles
 from headwater.spark.session.failures import failure, raised
 from headwater.spark.session.job_names import described
 from headwater.spark.session.session import is_connect
-from headwater.spark.session.worker import TURN, Run
-from headwater.spark.shards.open_transactions import Asked, Ended, answer
+from headwater.spark.session.worker import TURN
+from headwater.spark.shards.open_transactions import Asked, answer
 
 _SCHEMA = pa.schema([*bundles.SCHEMA, *(pa.field(name, pa.int32()) for name in ("round", "sender", "activity"))])
 _DDL = f"{bundles.DDL}, round int, sender int, activity int"
@@ -164,7 +165,7 @@ def _row(shard: int, sender: int, number: int, activity: int, payload: bytes | N
     return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
 
 
-def _answer(batches: Iterable[pa.RecordBatch], step: _Step, shard: int, begin: Begin) -> Outgoing | Ended | None:
+def _answer(batches: Iterable[pa.RecordBatch], step: _Step, shard: int, begin: Begin) -> Outgoing | Ended[Any] | None:
     own: list[pa.RecordBatch] = []
     received: dict[int, list[tuple[int, Parcel]]] = {number: [] for number in range(max(1, step.since), step.number)}
     for batch in batches:

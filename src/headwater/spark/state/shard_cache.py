@@ -18,11 +18,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 
 from headwater.core.errors import HeadwaterError, StateError
 from headwater.engine.border.snapshot import Snapshot, pack
+from headwater.engine.driver import drive, relay
 from headwater.engine.guard import NO_GUARD
 from headwater.exchange.member import Member, Outcome
 from headwater.exchange.wire import Incoming, Outgoing, Parcel
@@ -81,7 +83,7 @@ class ShardCache:
         begun, before = time.perf_counter(), _stored(member)
         entry = log.Entry(assignment.committed is None, inserts, deletes, now)
         run = member.transaction(inserts, deletes, now=now, first=entry.first, cancelled=cancelled)
-        outcome = yield from _recorded(run, entry)
+        outcome = yield from relay(run, lambda outgoing: outgoing, partial(_record, entry))
         seconds = time.perf_counter() - begun
         changed = max(0, _stored(member) - before) + sum(went.num_rows for _, went in outcome.changes.values())
         part = _keep(assignment, member, entry, changed, seconds)
@@ -170,20 +172,10 @@ def _is_exact(member: Member) -> bool:
     return bool(member.sharding.plan.shipments)
 
 
-def _recorded(run: Generator[Outgoing, Incoming, Outcome], entry: log.Entry) -> Generator[Outgoing, Incoming, Outcome]:
-    """The same transaction, with every round it is given noted in the order in which a replay will give it."""
-    try:
-        outgoing = next(run)
-        while True:
-            incoming = yield outgoing
-            incoming = replace(incoming, parcels=sorted(incoming.parcels, key=_rank))
-            entry.rounds.append(incoming)
-            outgoing = run.send(incoming)
-    except StopIteration as end:
-        found: Outcome = end.value
-        return found
-    finally:
-        run.close()
+def _record(entry: log.Entry, incoming: Incoming) -> Incoming:
+    """A round as the shard gets it, noted in the order in which a replay will give it."""
+    entry.rounds.append(replace(incoming, parcels=sorted(incoming.parcels, key=_rank)))
+    return entry.rounds[-1]
 
 
 def _rank(parcel: tuple[int, Parcel]) -> tuple[int, str]:
@@ -241,17 +233,15 @@ def _replay(folder: Folder, name: str, member: Member) -> None:
 
 
 def _run_again(member: Member, entry: log.Entry, expected: Mapping[str, list[int]]) -> None:
-    run = member.transaction(entry.inserts, entry.deletes, now=entry.now, first=entry.first)
     rounds = iter(entry.rounds)
-    try:
-        next(run)
-        while (incoming := next(rounds, None)) is not None:
-            run.send(incoming)
-        raise StateError("it ends before its batch does")
-    except StopIteration:
-        pass
-    finally:
-        run.close()
+
+    def replay(_: Outgoing) -> Incoming:
+        incoming = next(rounds, None)
+        if incoming is None:
+            raise StateError("it ends before its batch does")
+        return incoming
+
+    drive(member.transaction(entry.inserts, entry.deletes, now=entry.now, first=entry.first), replay)
     if next(rounds, None) is not None or log.fingerprint(member.shard, exact=_is_exact(member)) != expected:
         raise StateError("that led to another state than its batch did")
 
