@@ -16,7 +16,7 @@ from headwater.cli.data.options import Feed, TableOrJson
 from headwater.cli.data.question import matching, parse_question
 from headwater.cli.screen.display import shown
 from headwater.cli.screen.progress import ProgressLine
-from headwater.cli.screen.report import INTERRUPTED, counted, show_error
+from headwater.cli.screen.report import INTERRUPTED, counted, show_error, show_text
 from headwater.cli.screen.tables import show_change, terminal
 from headwater.core.errors import BudgetSpent, DataError, ProgramError
 from headwater.database import Database
@@ -27,8 +27,8 @@ from headwater.provenance.witness.proof import Fact
 Row = tuple[Any, ...]
 
 
-class Wondering:
-    """A session of files, then one question."""
+class WhatIf:
+    """A question about what would be, asked of a database that files have filled."""
 
     def __init__(self, file: str, feed: Feed, nodes: int | None = None) -> None:
         self._file = file
@@ -45,8 +45,7 @@ class Wondering:
             show_error(error)
             status = 2
         except (DataError, KeyError) as error:
-            text = str(error.args[0])
-            typer.echo(text if text.startswith("error[") else f"error: {text}", err=True)
+            show_text(str(error.args[0]))
             status = 2
         except KeyboardInterrupt:
             typer.echo("interrupted", err=True)
@@ -95,13 +94,13 @@ class Wondering:
         if form is TableOrJson.JSON:
             _print_json(answers)
             return 0 if answers else 1
-        for at, one in enumerate(answers):
+        for at, answer in enumerate(answers):
             if at:
                 typer.echo()
-            typer.echo(_atom((relation, one["row"])))
-            self._list("cannot do without", [[fact] for fact in one["facts"]], "no single fact")
-            self._list("cannot lose together", [cut for cut in one["cuts"] if len(cut) > 1], "")
-            self._list("enough for it", one["witnesses"], "no fact at all")
+            typer.echo(_atom((relation, answer["row"])))
+            self._list("cannot do without", [[fact] for fact in answer["facts"]], "no single fact")
+            self._list("cannot lose together", [cut for cut in answer["cuts"] if len(cut) > 1], "")
+            self._list("enough for it", answer["witnesses"], "no fact at all")
         return 0 if answers else 1
 
     def _ranking(self, db: Database, relation: str, form: TableOrJson, most: int) -> int:
@@ -109,9 +108,9 @@ class Wondering:
             progress.step(f"asking what depends on `{relation}`")
             impacts = db.blast_radius(relation)
         if form is TableOrJson.JSON:
-            _print_json([{"fact": one.fact, "rows": one.rows, "by_view": one.by_view} for one in impacts[:most]])
+            _print_json([{"fact": each.fact, "rows": each.rows, "by_view": each.by_view} for each in impacts[:most]])
             return 0
-        lines = [[_atom(one.fact), f"{one.rows:,}"] for one in impacts[:most]]
+        lines = [[_atom(each.fact), f"{each.rows:,}"] for each in impacts[:most]]
         self._table(["fact", "rows that depend on it alone"], lines)
         if len(impacts) > most:
             typer.echo(f"  ... {len(impacts) - most:,} more")
@@ -136,7 +135,7 @@ class Wondering:
         return ProgressLine(quiet=self._feed.quiet)
 
     def _asked(self, db: Database, text: str, most: int) -> tuple[str, list[Row]]:
-        """The rows asked about, at most so many; tells if there are none, or more."""
+        """The rows asked about, at most so many; prints a note if there are none, or more."""
         relation, rows = _rows(db, text)
         if not rows:
             typer.echo(f"no row of `{relation}` matches", err=True)
@@ -148,8 +147,8 @@ class Wondering:
         if not sets and not nothing:
             return
         typer.echo(f"  {title}:")
-        for one in sets or [[]]:
-            typer.echo("    " + (" and ".join(map(_atom, one)) or nothing))
+        for facts in sets or [[]]:
+            typer.echo("    " + (" and ".join(map(_atom, facts)) or nothing))
 
     def _table(self, heads: list[str], lines: list[list[str]]) -> None:
         table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
@@ -202,16 +201,14 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_ .:/@-]*")
 
 
 def _atom(fact: tuple[str, Sequence[Any]]) -> str:
-    return f"{fact[0]}({', '.join(map(_told, fact[1]))})"
+    return f"{fact[0]}({', '.join(map(_spelt, fact[1]))})"
 
 
-def _told(value: Any) -> str:
-    """A value as it is shown; in quotes where one could not tell where it ends."""
-    return (
-        json.dumps(value, ensure_ascii=False)
-        if isinstance(value, str) and not _PLAIN.fullmatch(value)
-        else shown(value)
-    )
+def _spelt(value: Any) -> str:
+    """A value as it is shown; in quotes where its end could not be seen."""
+    if isinstance(value, str) and not _PLAIN.fullmatch(value):
+        return json.dumps(value, ensure_ascii=False)
+    return shown(value)
 
 
 def _number(found: float | Bounds) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any
 
 import typer
 
@@ -12,7 +11,7 @@ from headwater.cli.data.fed_database import fed_database
 from headwater.cli.data.options import Feed
 from headwater.cli.data.question import Question, matching, parse_question
 from headwater.cli.screen.report import counted, show_error
-from headwater.cli.why import Format
+from headwater.cli.why import ProofFormat
 from headwater.core.errors import DataError, ProgramError
 from headwater.database import Database
 from headwater.provenance.witness.proof import Proof
@@ -20,7 +19,9 @@ from headwater.provenance.witness.reader import WhyNot
 
 
 class Explaining:
-    def __init__(self, form: Format, most: int, *, absent: bool) -> None:
+    """Answers why a row is there, or why it is not."""
+
+    def __init__(self, form: ProofFormat, most: int, *, absent: bool) -> None:
         self._form = form
         self._most = most
         self._absent = absent
@@ -39,7 +40,7 @@ class Explaining:
             typer.echo(f"error: {error.args[0]}", err=True)
             return 2
         for at, proof in enumerate(found[: self._most]):
-            if at and self._form is Format.TREE:
+            if at and self._form is ProofFormat.TREE:
                 typer.echo()
             typer.echo(self._proof_text(proof))
         if len(found) > self._most:
@@ -65,23 +66,19 @@ class Explaining:
 
     def _proof_text(self, proof: Proof) -> str:
         match self._form:
-            case Format.TREE:
+            case ProofFormat.TREE:
                 return str(proof)
-            case Format.JSON:
+            case ProofFormat.JSON:
                 return proof.to_json()
-            case Format.DOT:
+            case ProofFormat.DOT:
                 return proof.to_dot()
-            case Format.MERMAID:
+            case ProofFormat.MERMAID:
                 return proof.to_mermaid()
 
     def _show_missing(self, missing: WhyNot | str) -> None:
         if isinstance(missing, str):
             typer.echo(missing, err=True)
-        elif self._form is Format.JSON:
-            typer.echo(json.dumps(_plain(missing), indent=2, ensure_ascii=False, default=str))
+        elif self._form is ProofFormat.JSON:
+            typer.echo(json.dumps(dataclasses.asdict(missing), indent=2, ensure_ascii=False, default=str))
         else:
-            typer.echo(str(missing), err=self._form is not Format.TREE)
-
-
-def _plain(missing: WhyNot) -> dict[str, Any]:
-    return dataclasses.asdict(missing)
+            typer.echo(str(missing), err=self._form is not ProofFormat.TREE)

@@ -18,7 +18,9 @@ from headwater.program.model import Program
 from headwater.program.recursion.strata import strata
 
 
-class Format(StrEnum):
+class CheckFormat(StrEnum):
+    """How findings are printed."""
+
     TEXT = "text"
     JSON = "json"
 
@@ -35,7 +37,9 @@ class _Outcome:
 
 def check(
     files: Annotated[list[str], typer.Argument(metavar="FILE", help="Programs to check.", show_default=False)],
-    output: Annotated[Format, typer.Option("--format", help="Text for people, JSON for editors.")] = Format.TEXT,
+    output: Annotated[
+        CheckFormat, typer.Option("--format", help="Text for people, JSON for editors.")
+    ] = CheckFormat.TEXT,
     spark: Annotated[
         bool, typer.Option("--spark", help="Tell what Spark's own WITH RECURSIVE would do with an SQL file.")
     ] = False,
@@ -53,7 +57,7 @@ def check(
         headwater check --spark query.sql
     """
     outcomes = [_outcome(file) for file in files]
-    if output is Format.JSON:
+    if output is CheckFormat.JSON:
         typer.echo(json.dumps([_as_json(outcome) for outcome in outcomes], indent=2, ensure_ascii=False))
     else:
         for outcome in outcomes:
@@ -71,13 +75,13 @@ def _outcome(file: str) -> _Outcome:
 
 
 def _print_diagnosis(file: str) -> None:
-    from headwater.language.sql.doctor import diagnose
+    from headwater.language.sql.doctor import diagnose  # late: sqlglot takes long to import
 
     try:
         source = read_source(file)
         findings = diagnose(source) if is_sql(source.text) or file.lower().endswith(".sql") else None
     except ProgramError:
-        return  # its mistakes have been told
+        return  # its mistakes have been printed
     if findings is None:
         typer.echo(f"{file}: Spark reads SQL only")
         return

@@ -14,10 +14,9 @@ def critical(
     file: options.Program,
     asked: Annotated[
         str,
-        typer.Argument(
-            metavar="ATOM|RELATION",
-            help="A row, as in 'reachable(a, c)' (a variable matches anything); or a base relation, to rank its facts.",
-            show_default=False,
+        options.argument(
+            "A row, as in 'reachable(a, c)' (a variable matches anything); or a base relation, to rank its facts.",
+            "ATOM|RELATION",
         ),
     ],
     feed: options.Feed,
@@ -40,7 +39,7 @@ def critical(
 
         headwater critical paths.dl --input link=links.csv link --rows 5
     """
-    from headwater.cli.answer_whatif import Wondering
+    from headwater.cli.answer_whatif import WhatIf
 
-    wondering = Wondering(file, feed, nodes)
+    wondering = WhatIf(file, feed, nodes)
     wondering.answer(lambda db: wondering.critical(db, asked, form, rows, sets))

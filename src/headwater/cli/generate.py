@@ -90,13 +90,13 @@ def generate(
 
 
 def _refuse_others(context: typer.Context, kind: str) -> None:
-    """An option that would be ignored is a mistake, and told."""
-    flags = {one.name: max(one.opts, key=len) for one in context.command.params}
+    """An option that would be ignored is a mistake."""
+    flags = {parameter.name: max(parameter.opts, key=len) for parameter in context.command.params}
     given = [name for name in flags if _is_given(context, name)]
-    (other,) = (one for one in KINDS if one != kind)
+    (other,) = (each for each in KINDS if each != kind)
     for name in given:
         if name in _OPTIONS[other]:
-            own = ", ".join(flags[one] for one in _OPTIONS[kind])
+            own = ", ".join(flags[option] for option in _OPTIONS[kind])
             raise typer.BadParameter(f"is for {other}; {kind} takes {own}", param_hint=flags[name])
         if "size" in given and name in _SHAPE:
             raise typer.BadParameter("is chosen by --links; give one or the other", param_hint=flags[name])

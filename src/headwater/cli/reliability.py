@@ -12,19 +12,13 @@ from headwater.cli.data import options
 @options.fed
 def reliability(
     file: options.Program,
-    atom: Annotated[
-        str,
-        typer.Argument(
-            metavar="ATOM", help="The row, as in 'reachable(a, c)'; a variable matches anything.", show_default=False
-        ),
-    ],
+    atom: options.Atom,
     chances: Annotated[
         list[str],
-        typer.Option(
+        options.option(
+            "How probable facts are: 0.9 (all), link=0.9, 'link(a, b)=0.5' (repeatable; others are certain).",
             "--chance",
             metavar="[RELATION|FACT=]P",
-            help="How probable facts are: 0.9 (all), link=0.9, 'link(a, b)=0.5' (repeatable; others are certain).",
-            show_default=False,
         ),
     ],
     feed: options.Feed,
@@ -34,7 +28,7 @@ def reliability(
 ) -> None:
     """Say how probable a row is when base facts fail independently of each other.
 
-    The answer is exact; where that needs more room than --nodes, two bounds are given.
+    The answer is exact; where that needs more nodes than --nodes, two bounds are given.
 
     Exit status: 0; 1 if there is no such row, or the program or the data has errors; 2 if that cannot be told.
 
@@ -44,7 +38,7 @@ def reliability(
 
         headwater reliability paths.dl --input link=links.csv 'reachable(a, Y)' --chance 'link(a, b)=0.5'
     """
-    from headwater.cli.answer_whatif import Wondering
+    from headwater.cli.answer_whatif import WhatIf
 
-    asked = Wondering(file, feed, nodes)
+    asked = WhatIf(file, feed, nodes)
     asked.answer(lambda db: asked.reliability(db, atom, chances, form, rows))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
-from headwater.cli.data import options
+from headwater.cli.data.options import Feed, Program, fed, option
 
 
-class Format(StrEnum):
+class ViewFormat(StrEnum):
+    """How views are printed or written."""
+
     TABLE = "table"
     JSON = "json"
     CSV = "csv"
@@ -19,78 +21,63 @@ class Format(StrEnum):
 
 
 class Engine(StrEnum):
+    """What computes the views."""
+
     EMBEDDED = "embedded"
     SPARK = "spark"
 
 
 class Show(StrEnum):
+    """What is printed of a run."""
+
     VIEWS = "views"
     CHANGES = "changes"
     BOTH = "both"
 
 
+_Output: TypeAlias = Annotated[str | None, option("Write a file per view here.", "--output", "-o", metavar="DIR")]
+_Form: TypeAlias = Annotated[ViewFormat | None, option("Default: table; with --output, csv.", "--format")]
+_Show: TypeAlias = Annotated[Show | None, option("What to print. Default: both; for json and csv, views.", "--show")]
+_Rows: TypeAlias = Annotated[int, typer.Option("--rows", min=0, metavar="N", help="Most rows of a table (0: all).")]
+_Until: TypeAlias = Annotated[
+    str | None, option("At the end, move time on to here: what has ended expires.", "--until", metavar="TIME")
+]
+_Streams: TypeAlias = Annotated[
+    list[str] | None,
+    option(
+        "On Spark: files that arrive in a folder, each a transaction, oldest first (repeatable).",
+        "--stream",
+        metavar="RELATION=DIR",
+    ),
+]
+_Checkpoint: TypeAlias = Annotated[
+    str | None,
+    option(
+        "On Spark: where a stream's state is kept; a folder, or a URI that Spark can write.",
+        "--checkpoint",
+        metavar="DIR",
+    ),
+]
+_Once: TypeAlias = Annotated[bool, typer.Option("--once", help="On Spark: stop when all files there are done.")]
+_Shards: TypeAlias = Annotated[
+    int | None, option("On Spark: compute in so many parts.", "--shards", min=1, max=10_000, metavar="N")
+]
+
+
+@fed
 def run(
-    file: options.Program,
-    inputs: options.Inputs = None,
-    changes: options.ChangeFiles = None,
-    optional: options.Optional = None,
-    queries: options.Queries = None,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Write a file per view here.", show_default=False),
-    ] = None,
-    form: Annotated[
-        Format | None,
-        typer.Option("--format", help="Default: table; with --output, csv.", show_default=False),
-    ] = None,
-    show: Annotated[
-        Show | None,
-        typer.Option("--show", help="What to print. Default: both; for json and csv, views.", show_default=False),
-    ] = None,
-    rows: Annotated[int, typer.Option("--rows", min=0, metavar="N", help="Most rows of a table (0: all).")] = 20,
-    batch: options.Batch = None,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            "--until",
-            metavar="TIME",
-            help="At the end, move time on to here: what has ended expires.",
-            show_default=False,
-        ),
-    ] = None,
-    no_header: options.NoHeader = False,
-    strict: options.Strict = False,
-    guard: options.GuardOption = None,
-    memory: options.Memory = None,
-    quiet: options.Quiet = False,
+    file: Program,
+    feed: Feed,
+    output: _Output = None,
+    form: _Form = None,
+    show: _Show = None,
+    rows: _Rows = 20,
+    until: _Until = None,
     engine: Annotated[Engine, typer.Option("--engine", help="In this process, or on Spark.")] = Engine.EMBEDDED,
-    streams: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--stream",
-            metavar="RELATION=DIR",
-            help="On Spark: files that arrive in a folder, each a transaction, oldest first (repeatable).",
-            show_default=False,
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        str | None,
-        typer.Option(
-            "--checkpoint",
-            metavar="DIR",
-            help="On Spark: where a stream's state is kept; a folder, or a URI that Spark can write.",
-            show_default=False,
-        ),
-    ] = None,
-    once: Annotated[
-        bool, typer.Option("--once", help="On Spark: stop when all files that are there are done.")
-    ] = False,
-    shards: Annotated[
-        int | None,
-        typer.Option(
-            "--shards", min=1, max=10_000, metavar="N", help="On Spark: compute in so many parts.", show_default=False
-        ),
-    ] = None,
+    streams: _Streams = None,
+    checkpoint: _Checkpoint = None,
+    once: _Once = False,
+    shards: _Shards = None,
 ) -> None:
     """Compute a program's views from files of rows, and maintain them under files of changes.
 
@@ -108,25 +95,22 @@ def run(
 
         headwater run paths.dl --engine spark --stream link=incoming --checkpoint state --output out
     """
-    from headwater.cli.data.bounds import guard_of
+    from headwater.cli.data.bounds import guard_of  # late, like the work itself: --help must not import the engine
 
-    bounds = guard_of(guard, memory)
+    bounds = guard_of(feed.guard, feed.memory)
     if engine is Engine.SPARK:
-        if changes or batch or strict or form or show:
+        if feed.changes or feed.batch or feed.strict or form or show:
             raise typer.BadParameter("--changes, --batch, --strict, --format and --show are for --engine embedded")
         if until and streams:
-            raise typer.BadParameter("--until is for rows that are there; with --stream, rows tell the time")
+            raise typer.BadParameter("--until is for rows that are there; with --stream, rows bring the time")
         from headwater.cli.run_spark import SparkRunning
 
         SparkRunning(
-            file, inputs, streams, optional, queries, output=output, checkpoint=checkpoint, shards=shards, guard=bounds,
-            once=once, header=not no_header, most=rows, quiet=quiet, until=until,
-        ).run()  # fmt: skip
+            file, feed, streams or [], output, checkpoint, shards, bounds, once=once, most=rows, until=until
+        ).run()
         return
     if streams or checkpoint or once or shards:
         raise typer.BadParameter("--stream, --checkpoint, --once and --shards need --engine spark")
     from headwater.cli.run_embedded import Running
 
-    Running(None if output is None else Path(output), form, show, rows, quiet=quiet).run(
-        file, inputs, changes, optional, queries, batch, until, header=not no_header, strict=strict, guard=bounds
-    )
+    Running(None if output is None else Path(output), form, show, rows).run(file, feed, until, bounds)

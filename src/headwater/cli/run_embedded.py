@@ -10,7 +10,8 @@ import pyarrow as pa
 import typer
 
 from headwater.cli.data.fed_database import Session, Transaction
-from headwater.cli.run import Format, Show
+from headwater.cli.data.options import Feed
+from headwater.cli.run import Show, ViewFormat
 from headwater.cli.screen.progress import ProgressLine
 from headwater.cli.screen.report import INTERRUPTED, counted, show_error
 from headwater.cli.screen.tables import show_change, show_view, terminal
@@ -27,62 +28,36 @@ from headwater.files.write import (
     write_table,
 )
 
-_FILE_KINDS = {Format.CSV: "csv", Format.JSON: "jsonl", Format.PARQUET: "parquet"}
-
-Feed = list[tuple[str, pa.Table]]
+_FILE_KINDS = {ViewFormat.CSV: "csv", ViewFormat.JSON: "jsonl", ViewFormat.PARQUET: "parquet"}
 
 
 class Running:
-    def __init__(self, output: Path | None, form: Format | None, show: Show | None, most: int, *, quiet: bool) -> None:
-        self._output = output
-        self._form = form or (Format.TABLE if output is None else Format.CSV)
-        if output is None and self._form is Format.PARQUET:
-            raise typer.BadParameter("parquet is written to files; add --output DIR", param_hint="--format")
-        if output is not None and self._form is Format.TABLE:
-            raise typer.BadParameter("tables are for the terminal; with --output take csv, json or parquet")
-        self._show = show or (Show.BOTH if self._form is Format.TABLE else Show.VIEWS)
-        self._most = most
-        self._quiet = quiet
-        self._feeds: dict[str, Feed] = {}
+    """One run of a program in this process: what is printed or written of it."""
 
-    def run(
-        self,
-        file: str,
-        inputs: list[str] | None,
-        changes: list[str] | None,
-        optional: list[str] | None,
-        queries: list[str] | None,
-        batch: int | None,
-        until: str | None,
-        *,
-        header: bool,
-        strict: bool,
-        guard: Guard,
-    ) -> None:
+    def __init__(self, output: Path | None, form: ViewFormat | None, show: Show | None, most: int) -> None:
+        self._output = output
+        self._form = form or (ViewFormat.TABLE if output is None else ViewFormat.CSV)
+        if output is None and self._form is ViewFormat.PARQUET:
+            raise typer.BadParameter("parquet is written to files; add --output DIR", param_hint="--format")
+        if output is not None and self._form is ViewFormat.TABLE:
+            raise typer.BadParameter("tables are for the terminal; with --output take csv, json or parquet")
+        self._show = show or (Show.BOTH if self._form is ViewFormat.TABLE else Show.VIEWS)
+        self._most = most
+        self._feeds: dict[str, list[tuple[str, pa.Table]]] = {}
+
+    def run(self, file: str, feed: Feed, until: str | None, guard: Guard) -> None:
         status = 0
-        with ProgressLine(quiet=self._quiet) as progress:
+        with ProgressLine(quiet=feed.quiet) as progress:
             try:
                 if self._output is not None:
                     make_folder(self._output)
-                session = Session(
-                    file,
-                    inputs,
-                    changes,
-                    optional,
-                    queries,
-                    header=header,
-                    strict=strict,
-                    guard=guard,
-                    quiet=self._quiet,
-                    progress=progress,
-                    until=until,
-                )
+                session = Session(file, feed, guard, progress, until=until)
                 self._refuse_several(session)
                 session.load()
                 self._feeds = {name: [] for name in session.program.outputs}
                 done: list[Transaction] = []
                 try:
-                    for transaction in chain(session.feed(batch), session.advance()):
+                    for transaction in chain(session.feed(), session.advance()):
                         done.append(transaction)
                         self._keep(transaction)
                 except KeyboardInterrupt:
@@ -105,7 +80,7 @@ class Running:
 
     def _refuse_several(self, session: Session) -> None:
         names = session.program.outputs
-        if self._output is None and self._form is Format.CSV and len(names) != 1:
+        if self._output is None and self._form is ViewFormat.CSV and len(names) != 1:
             listed = ", ".join(names) or "none"
             raise typer.BadParameter(
                 f"csv holds one view, not {len(names)} ({listed}); choose one by --query, or add --output DIR",
@@ -120,7 +95,7 @@ class Running:
     def _give(self, session: Session, done: list[Transaction]) -> None:
         if self._output is not None:
             self._write(self._output, session)
-        elif self._form is Format.TABLE:
+        elif self._form is ViewFormat.TABLE:
             self._print(session, done)
         else:
             self._stream(session)
@@ -157,7 +132,7 @@ class Running:
                 pieces += [({CHANGE_TYPE: kind}, table) for kind, table in self._feeds[name]]
             if self._show is not Show.CHANGES:
                 pieces.append(({}, _rows(session, name)))
-            if self._form is Format.CSV:
+            if self._form is ViewFormat.CSV:
                 out.write(_csv(pieces, name))
             else:
                 key = "_relation" if any("relation" in table.column_names for _, table in pieces) else "relation"
@@ -179,7 +154,7 @@ class Running:
         if session.data.bad or (folder / "rejected.jsonl").exists():
             path = write_rejected(folder, session.data.bad)
             written.append(f"{path}: {counted(len(session.data.bad), 'row')}")
-        for line in () if self._quiet else written:
+        for line in () if session.quiet else written:
             typer.echo(f"wrote {line}", err=True)
 
 

@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 import typer
 
+from headwater.cli.data.fed_database import report_bad
+from headwater.cli.data.options import Feed
 from headwater.cli.data.source import expected_of, load_program, parse_given, read_files, require_given
 from headwater.cli.screen.progress import ProgressLine
 from headwater.cli.screen.report import INTERRUPTED, counted, show, show_error
@@ -23,7 +25,7 @@ from headwater.database import RelationChange
 from headwater.engine.codes.columns import arrow_value
 from headwater.engine.codes.moments import typed_moment
 from headwater.engine.guard import Guard
-from headwater.files.rows import CHANGE_TYPE, BadRow, FileRows
+from headwater.files.rows import CHANGE_TYPE, FileRows
 from headwater.files.write import make_folder, write_table
 from headwater.pipeline import CompiledProgram
 from headwater.program.time.program_clock import clock_type
@@ -36,32 +38,27 @@ _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 class SparkRunning:
+    """One run of a program on Spark: over files, or over folders that files arrive in."""
+
     def __init__(
         self,
         file: str,
-        inputs: list[str] | None,
-        streams: list[str] | None,
-        optional: list[str] | None,
-        queries: list[str] | None,
-        *,
+        feed: Feed,
+        streams: list[str],
         output: str | None,
         checkpoint: str | None,
         shards: int | None,
         guard: Guard,
+        *,
         once: bool,
-        header: bool,
         most: int,
-        quiet: bool,
         until: str | None,
     ) -> None:
-        self._file, self._inputs, self._streams, self._queries = file, inputs or [], streams or [], queries or []
+        self._file, self._feed, self._streams = file, feed, streams
         self._output = None if output is None else _place(output)
         self._checkpoint = None if checkpoint is None else _place(checkpoint)
-        self._shards = shards
-        self._guard = guard
-        self._once, self._header, self._most, self._quiet = once, header, most, quiet
-        self._until = until
-        self._optional = optional or []
+        self._shards, self._guard, self._once, self._most, self._until = shards, guard, once, most, until
+        self._header, self._quiet, self._optional = not feed.no_header, feed.quiet, feed.optional or []
 
     def run(self) -> None:
         if find_spec("pyspark") is None:
@@ -75,13 +72,13 @@ class SparkRunning:
             )
         if self._output is not None and not self._streams and _URI.match(self._output):
             raise typer.BadParameter("only the output of streams goes to a URI; give --output a folder")
-        from headwater.spark.session.session import SparkMissing, require_java
+        from headwater.spark.session.session import SparkMissing, require_java  # late, as all of Spark: an extra
 
         try:
             require_java()
             with ProgressLine(quiet=self._quiet) as progress:
                 progress.step(f"compiling {self._file}")
-                program = load_program(self._file, self._queries)
+                program = load_program(self._file, self._feed.queries or ())
                 if not self._quiet:
                     show(program.warnings)
                 if self._until is not None:
@@ -101,7 +98,7 @@ class SparkRunning:
         from headwater.spark.inputs.arriving import arriving
         from headwater.spark.session.session import local_session
 
-        given = parse_given(program, "--input", self._inputs)
+        given = parse_given(program, "--input", self._feed.inputs or ())
         streams = parse_given(program, "--stream", self._streams)
         require_given(program, [*given, *streams], self._optional)
         data = read_files(program, given, [], header=self._header, progress=progress)
@@ -110,18 +107,15 @@ class SparkRunning:
         for rows in data.inputs:
             static.setdefault(rows.relation, []).append(_frame(spark, rows))
         if streams:
-            for one in streams:
-                frame = arriving(
-                    spark,
-                    expected_of(program.checked.relation(one.relation)),
-                    one.path.absolute(),
-                    header=self._header,
-                )
-                static.setdefault(one.relation, []).append(frame)
+            for stream in streams:
+                expected = expected_of(program.checked.relation(stream.relation))
+                frame = arriving(spark, expected, stream.path.absolute(), header=self._header)
+                static.setdefault(stream.relation, []).append(frame)
             self._maintain(program, static, progress)
         else:
             self._evaluate(program, {name: _joined(frames) for name, frames in static.items()}, progress)
-        self._tell_bad(data.bad)
+        if data.bad:
+            report_bad(data.bad, strict=False)
 
     def _evaluate(self, program: CompiledProgram, inputs: Mapping[str, Any], progress: ProgressLine) -> None:
         from headwater.spark.evaluate import evaluate
@@ -129,7 +123,7 @@ class SparkRunning:
         progress.step("deriving")
         now = None if self._until is None else typed_moment(self._until, clock_type(program.checked))
         views = evaluate(program, inputs, optional=self._optional, shards=self._shards, guard=self._guard, now=now)
-        tables = {name: _arrow(frame) for name, frame in views.items()}
+        tables = {name: frame.toArrow() for name, frame in views.items()}
         if self._output is None:
             for name, table in tables.items():
                 show_view(terminal(), name, table, self._most)
@@ -174,7 +168,7 @@ class SparkRunning:
     def _print_changes(self, changes: dict[str, Any], _: int) -> None:
         console = terminal()
         for name, frame in changes.items():
-            table = _arrow(frame)
+            table = frame.toArrow()
             kinds = table.column(CHANGE_TYPE).to_pylist()
             rows = table.drop_columns([CHANGE_TYPE, "_batch_id"])
             came, went = (
@@ -187,20 +181,16 @@ class SparkRunning:
     def _line(self, metrics: Mapping[str, Any], progress: ProgressLine) -> None:
         text = batch_line(metrics)
         progress.step(text)
-        moved = any(one["inserted"] or one["deleted"] for one in metrics["changed"].values())
+        moved = any(view["inserted"] or view["deleted"] for view in metrics["changed"].values())
         if not self._quiet and (metrics["rows_in"] or metrics["rejected"] or moved):
             typer.echo(text, err=True)  # a batch in which only time has passed is not worth a line
-
-    def _tell_bad(self, bad: tuple[BadRow, ...]) -> None:
-        if bad:
-            typer.echo(f"warning[HW801]: {counted(len(bad), 'row')} set aside", err=True)
-            for one in bad[:5]:
-                typer.echo(f"  {one}", err=True)
 
 
 def batch_line(metrics: Mapping[str, Any]) -> str:
     """The figures of a batch in one line."""
-    changed = ", ".join(f"{name} +{one['inserted']:,} -{one['deleted']:,}" for name, one in metrics["changed"].items())
+    changed = ", ".join(
+        f"{name} +{view['inserted']:,} -{view['deleted']:,}" for name, view in metrics["changed"].items()
+    )
     parts = [f"batch {metrics['batch']}: {counted(metrics['rows_in'], 'row')} in", changed]
     if metrics["now"] is not None:
         parts[0] += f", time {metrics['now']}"
@@ -238,10 +228,6 @@ def _joined(frames: list[Any]) -> Any:
     for other in others:
         first = first.unionAll(other)
     return first
-
-
-def _arrow(frame: Any) -> pa.Table:
-    return frame.toArrow()
 
 
 def _first_words(text: str) -> str:

@@ -14,11 +14,7 @@ def whatif(
     file: options.Program,
     facts: Annotated[
         list[str],
-        typer.Argument(
-            metavar="FACT...",
-            help="Base facts to do without, as in 'link(a, b)'; a variable matches anything.",
-            show_default=False,
-        ),
+        options.argument("Base facts to do without, as in 'link(a, b)'; a variable matches anything.", "FACT..."),
     ],
     feed: options.Feed,
     form: options.Form = options.TableOrJson.TABLE,
@@ -34,7 +30,7 @@ def whatif(
 
         headwater whatif paths.dl --input link=links.csv 'link(b, _)' 'link(_, b)' --format json
     """
-    from headwater.cli.answer_whatif import Wondering
+    from headwater.cli.answer_whatif import WhatIf
 
-    asked = Wondering(file, feed)
+    asked = WhatIf(file, feed)
     asked.answer(lambda db: asked.without(db, facts, form, rows))

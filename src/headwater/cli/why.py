@@ -10,7 +10,9 @@ import typer
 from headwater.cli.data import options
 
 
-class Format(StrEnum):
+class ProofFormat(StrEnum):
+    """How a proof is printed."""
+
     TREE = "tree"
     JSON = "json"
     DOT = "dot"
@@ -20,15 +22,10 @@ class Format(StrEnum):
 @options.fed
 def why(
     file: options.Program,
-    atom: Annotated[
-        str,
-        typer.Argument(
-            metavar="ATOM", help="The row, as in 'reachable(a, c)'; a variable matches anything.", show_default=False
-        ),
-    ],
+    atom: options.Atom,
     feed: options.Feed,
     absent: Annotated[bool, typer.Option("--not", help="Ask why the row is not there.")] = False,
-    form: Annotated[Format, typer.Option("--format", help="How to print the proof.")] = Format.TREE,
+    form: Annotated[ProofFormat, typer.Option("--format", help="How to print the proof.")] = ProofFormat.TREE,
     rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Explain at most so many rows.")] = 3,
 ) -> None:
     """Say why a row is there, down to the rows it rests on; or, if it is not there, where each rule fails.

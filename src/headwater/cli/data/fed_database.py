@@ -12,7 +12,7 @@ import typer
 
 from headwater.cli.data.bounds import guard_of
 from headwater.cli.data.options import Feed
-from headwater.cli.data.source import Data, load_program, parse_given, read_files, require_given
+from headwater.cli.data.source import load_program, parse_given, read_files, require_given
 from headwater.cli.screen.display import shown
 from headwater.cli.screen.progress import ProgressLine
 from headwater.cli.screen.report import INTERRUPTED, counted, show, show_error
@@ -43,63 +43,52 @@ class Session:
     def __init__(
         self,
         file: str,
-        inputs: list[str] | None,
-        changes: list[str] | None,
-        optional: list[str] | None,
-        queries: list[str] | None,
-        *,
-        header: bool,
-        strict: bool,
+        feed: Feed,
         guard: Guard,
-        quiet: bool,
         progress: ProgressLine,
+        *,
         nodes: int = NODES,
         until: str | None = None,
     ) -> None:
         progress.step(f"compiling {file}")
-        self.program = load_program(file, queries or ())
+        self.program = load_program(file, feed.queries or ())
         clock = clock_type(self.program.checked)
-        self._until = None if until is None else (until, typed_moment(until, clock))  # told before anything is read
-        self._quiet = quiet
+        self._until = None if until is None else (until, typed_moment(until, clock))
+        self.quiet = feed.quiet
+        self._batch = feed.batch
         self._progress = progress
-        if not quiet:
+        if not feed.quiet:
             show(self.program.warnings)
-        sources = parse_given(self.program, "--input", inputs or ())
-        feeds = parse_given(self.program, "--changes", changes or ())
-        require_given(self.program, [*sources, *feeds], optional)
+        sources = parse_given(self.program, "--input", feed.inputs or ())
+        feeds = parse_given(self.program, "--changes", feed.changes or ())
+        require_given(self.program, [*sources, *feeds], feed.optional)
         self.database = Database(self.program, guard=guard, nodes=nodes)
-        self.data = read_files(self.program, sources, feeds, header=header, progress=progress)
-        self._tell(self.data)
-        if strict and self.data.bad:
-            raise typer.Exit(_report_bad(self.data.bad, strict=True))
+        self.data = read_files(self.program, sources, feeds, header=not feed.no_header, progress=progress)
+        self._show_notes()
+        if feed.strict and self.data.bad:
+            raise typer.Exit(report_bad(self.data.bad, strict=True))
 
-    def _tell(self, data: Data) -> None:
-        for note in data.notes:
-            self.note(note)
-        for rows in (*data.inputs, *data.changes):
-            if not rows.size and not rows.bad:
-                self.note(f"{rows.file}: no rows")
-
-    def note(self, text: str) -> None:
-        if not self._quiet:
-            typer.echo(f"note: {text}", err=True)
+    def _show_notes(self) -> None:
+        empty = [f"{rows.file}: no rows" for rows in self.data.files if not rows.size and not rows.bad]
+        for note in () if self.quiet else (*self.data.notes, *empty):
+            typer.echo(f"note: {note}", err=True)
 
     def load(self) -> Changes:
         """Apply the inputs."""
         rows: dict[str, Any] = {}
-        for one in self.data.inputs:
-            given = one.taken(np.arange(one.size))
-            rows[one.relation] = _joined(rows[one.relation], given) if one.relation in rows else given
-        self._progress.step(f"deriving from {counted(sum(one.size for one in self.data.inputs), 'row')}")
+        for file in self.data.inputs:
+            given = file.taken(np.arange(file.size))
+            rows[file.relation] = _joined(rows[file.relation], given) if file.relation in rows else given
+        self._progress.step(f"deriving from {counted(sum(file.size for file in self.data.inputs), 'row')}")
         try:
             return self.database.apply(insert=rows, cancelled=self._rounds("deriving"))
         except ProgramError as error:
             show_error(error)
-            for one in self.data.inputs:
-                self._tell_types(one)
+            for file in self.data.inputs:
+                self._show_types(file)
             raise typer.Exit(1) from None
 
-    def _tell_types(self, rows: FileRows) -> None:
+    def _show_types(self, rows: FileRows) -> None:
         relation = self.program.checked.relation(rows.relation)
         if not relation.declared and rows.size:
             columns = zip(relation.visible, rows.types, strict=True)
@@ -109,10 +98,10 @@ class Session:
                 err=True,
             )
 
-    def feed(self, batch: int | None) -> Iterator[Transaction]:
+    def feed(self) -> Iterator[Transaction]:
         """Apply the changes, file by file, and give what followed."""
         for rows in self.data.changes:
-            size = batch or max(rows.size, 1)
+            size = self._batch or max(rows.size, 1)
             for first in range(0, rows.size, size):
                 last = min(first + size, rows.size)
                 title = _title(rows, first, last)
@@ -155,28 +144,16 @@ class Session:
 
     def report_bad(self) -> None:
         if self.data.bad:
-            _report_bad(self.data.bad, strict=False)
+            report_bad(self.data.bad, strict=False)
 
 
 def fed_database(file: str, feed: Feed, nodes: int = NODES) -> Database:
     """A program's database once it has all its rows; ends the command where it cannot have them."""
     with ProgressLine(quiet=feed.quiet) as progress:
         try:
-            session = Session(
-                file,
-                feed.inputs,
-                feed.changes,
-                feed.optional,
-                feed.queries,
-                header=feed.header,
-                strict=feed.strict,
-                guard=guard_of(feed.guard, feed.memory),
-                quiet=feed.quiet,
-                progress=progress,
-                nodes=nodes,
-            )
+            session = Session(file, feed, guard_of(feed.guard, feed.memory), progress, nodes=nodes)
             session.load()
-            for _ in session.feed(feed.batch):
+            for _ in session.feed():
                 pass
         except HeadwaterError as error:
             raise typer.Exit(show_error(error)) from None
@@ -218,14 +195,14 @@ def _with_key(db: Database, relation: Relation, keys: Mapping[tuple[Any, ...], A
     return found
 
 
-def _report_bad(bad: tuple[BadRow, ...], *, strict: bool) -> int:
+def report_bad(bad: tuple[BadRow, ...], *, strict: bool) -> int:
     head = "error[HW801]" if strict else "warning[HW801]"
     what = "do not fit; nothing was applied" if strict else "set aside"
     if strict and len(bad) == 1:
         what = "does not fit; nothing was applied"
     typer.echo(f"{head}: {counted(len(bad), 'row')} {what}", err=True)
-    for one in bad[:_SHOWN_BAD]:
-        typer.echo(f"  {one}", err=True)
+    for row in bad[:_SHOWN_BAD]:
+        typer.echo(f"  {row}", err=True)
     if len(bad) > _SHOWN_BAD:
         typer.echo(f"  ... and {len(bad) - _SHOWN_BAD:,} more", err=True)
     other = "leave out --strict to set them aside" if strict else "declare the types if others are meant"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import wraps
 from typing import Annotated, Any, TypeAlias
@@ -13,141 +13,109 @@ import typer
 
 
 class TableOrJson(StrEnum):
+    """How an answer is printed: for people or for programs."""
+
     TABLE = "table"
     JSON = "json"
 
 
-Program: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help="The program.", show_default=False)]
-Inputs: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--input",
-        "-i",
-        metavar="RELATION=FILE",
-        help="Rows of a base relation: csv, tsv, jsonl or parquet (repeatable).",
-        show_default=False,
-    ),
-]
-ChangeFiles: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--changes",
-        "-c",
-        metavar="RELATION=FILE",
-        help="Rows with _change_type, applied in order after the inputs, a file a transaction (repeatable).",
-        show_default=False,
-    ),
-]
-Optional: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--optional",
-        metavar="RELATION",
-        help="A base relation that may be without rows; every other one needs an --input (repeatable).",
-        show_default=False,
-    ),
-]
-Queries: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--query",
-        metavar="ATOM",
-        help="Ask this instead of the program's own queries, as in 'reachable(a, Y)' (repeatable).",
-        show_default=False,
-    ),
-]
-NoHeader: TypeAlias = Annotated[bool, typer.Option("--no-header", help="The csv files have no header line.")]
-Batch: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--batch",
-        min=1,
-        metavar="N",
-        help="Apply N changes a transaction, not a file a transaction.",
-        show_default=False,
-    ),
-]
-Strict: TypeAlias = Annotated[
-    bool, typer.Option("--strict", help="A row that does not fit is an error, and nothing is applied.")
-]
-GuardOption: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--guard",
-        min=0,
-        metavar="N",
-        help="Stop what derives more than N rows in a transaction, or takes more than N rounds (0: never).",
-        show_default=False,
-    ),
-]
-Memory: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--memory",
-        metavar="SIZE",
-        help="Memory that all tables may take, such as 8GB or 50% (0: no bound; by default 50%).",
-        show_default=False,
-    ),
-]
+def option(text: str, *flags: str, **more: Any) -> Any:
+    """An option without a default that could be shown."""
+    return typer.Option(*flags, help=text, show_default=False, **more)
+
+
+def argument(text: str, metavar: str) -> Any:
+    return typer.Argument(metavar=metavar, help=text, show_default=False)
+
+
+Program: TypeAlias = Annotated[str, argument("The program.", "FILE")]
+Atom: TypeAlias = Annotated[str, argument("The row, as in 'reachable(a, c)'; a variable matches anything.", "ATOM")]
+Form: TypeAlias = Annotated[TableOrJson, typer.Option("--format", help="How to print the answer.")]
 Nodes: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--nodes",
-        min=1,
-        metavar="N",
-        help="Room for a row's provenance: nodes of its decision diagram (2,000,000).",
-        show_default=False,
-    ),
+    option("Most nodes of a decision diagram for a row's provenance (2,000,000).", "--nodes", min=1, metavar="N"),
 ]
-Form: TypeAlias = Annotated[TableOrJson, typer.Option("--format", help="How to print the answer.")]
-Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
+_Many: TypeAlias = list[str] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """Which rows a program gets, and how they are read."""
+    """Which rows a program gets, and how they are read: each field is an option of the command line."""
 
-    inputs: list[str] | None
-    changes: list[str] | None
-    optional: list[str] | None
-    queries: list[str] | None
-    batch: int | None
-    header: bool
-    strict: bool
-    guard: int | None
-    memory: str | None
-    quiet: bool
-
-
-def _feed(
-    inputs: Inputs = None,
-    changes: ChangeFiles = None,
-    optional: Optional = None,
-    queries: Queries = None,
-    batch: Batch = None,
-    no_header: NoHeader = False,
-    strict: Strict = False,
-    guard: GuardOption = None,
-    memory: Memory = None,
-    quiet: Quiet = False,
-) -> Feed:
-    return Feed(inputs, changes, optional, queries, batch, not no_header, strict, guard, memory, quiet)
+    inputs: Annotated[
+        _Many,
+        option(
+            "Rows of a base relation: csv, tsv, jsonl or parquet (repeatable).",
+            "--input",
+            "-i",
+            metavar="RELATION=FILE",
+        ),
+    ] = None
+    changes: Annotated[
+        _Many,
+        option(
+            "Rows with _change_type, applied in order after the inputs, a file a transaction (repeatable).",
+            "--changes",
+            "-c",
+            metavar="RELATION=FILE",
+        ),
+    ] = None
+    optional: Annotated[
+        _Many,
+        option(
+            "A base relation that may be without rows; every other one needs an --input (repeatable).",
+            "--optional",
+            metavar="RELATION",
+        ),
+    ] = None
+    queries: Annotated[
+        _Many,
+        option(
+            "Ask this instead of the program's own queries, as in 'reachable(a, Y)' (repeatable).",
+            "--query",
+            metavar="ATOM",
+        ),
+    ] = None
+    batch: Annotated[
+        int | None, option("Apply N changes a transaction, not a file a transaction.", "--batch", min=1, metavar="N")
+    ] = None
+    no_header: Annotated[bool, typer.Option("--no-header", help="The csv files have no header line.")] = False
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A row that does not fit is an error, and nothing is applied.")
+    ] = False
+    guard: Annotated[
+        int | None,
+        option(
+            "Stop what derives more than N rows in a transaction, or takes more than N rounds (0: never).",
+            "--guard",
+            min=0,
+            metavar="N",
+        ),
+    ] = None
+    memory: Annotated[
+        str | None,
+        option(
+            "Memory that all tables may take, such as 8GB or 50% (0: no bound; by default 50%).",
+            "--memory",
+            metavar="SIZE",
+        ),
+    ] = None
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")] = False
 
 
 def fed(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with the options that tell which rows a program gets, in the place of its parameter `feed`."""
-    shared = inspect.signature(_feed, eval_str=True).parameters
+    """A command with the options of a feed in the place of its parameter `feed`."""
+    shared = inspect.signature(Feed, eval_str=True).parameters
     own = inspect.signature(command, eval_str=True)
-    parameters: list[inspect.Parameter] = []
-    for one in own.parameters.values():
-        parameters += shared.values() if one.name == "feed" else [one]
+    listed: list[inspect.Parameter] = []
+    for parameter in own.parameters.values():
+        listed += shared.values() if parameter.name == "feed" else [parameter]
 
     @wraps(command)
     def run(**given: Any) -> None:
-        feed = _feed(**{name: given.pop(name) for name in shared})
-        command(feed=feed, **given)
+        command(feed=Feed(**{field.name: given.pop(field.name) for field in fields(Feed)}), **given)
 
-    by_name = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in parameters]
+    by_name = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in listed]
     run.__signature__ = own.replace(parameters=by_name)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in by_name}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in by_name}
     return run

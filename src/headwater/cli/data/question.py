@@ -27,6 +27,8 @@ Argument: TypeAlias = Anything | Any  # a plain Python value, else
 
 @dataclass(frozen=True, slots=True)
 class Question:
+    """A relation, and a value or a variable for each of its columns."""
+
     relation: str
     arguments: tuple[Argument, ...]
 
@@ -39,7 +41,7 @@ def parse_question(text: str, db: Database) -> Question:
     """The question that a text asks of this database; DataError or SyntaxProblem if it makes no sense there."""
     (query,) = parse_query(text, "<question>")
     name, terms = query.atom.relation, query.atom.args
-    known = {one.name: one for one in db.program.checked.relations}
+    known = {relation.name: relation for relation in db.program.checked.relations}
     if name not in known:
         close = nearest(name, known)
         meant = f"did you mean `{close}`?" if close else f"there are {', '.join(known)}"
@@ -48,7 +50,7 @@ def parse_question(text: str, db: Database) -> Question:
     if len(terms) != len(columns):
         listed = ", ".join(column.name for column in columns)
         raise DataError(f"`{name}` has {len(columns)} columns ({listed}), not {len(terms)}")
-    # A transaction of nothing tells the types that the data has shown.
+    # An empty transaction has the types that the data has shown.
     schema = db.apply()[name].inserted.schema
     found = tuple(_argument(term, field.type) for term, field in zip(terms, schema, strict=True))
     return Question(name, found)

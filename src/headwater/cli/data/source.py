@@ -35,23 +35,29 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Data:
+    """What the files of a run hold."""
+
     inputs: tuple[FileRows, ...]
     changes: tuple[FileRows, ...]
 
     @property
+    def files(self) -> tuple[FileRows, ...]:
+        return *self.inputs, *self.changes
+
+    @property
     def bad(self) -> tuple[BadRow, ...]:
-        return tuple(one for rows in (*self.inputs, *self.changes) for one in rows.bad)
+        return tuple(row for file in self.files for row in file.bad)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return tuple(note for rows in (*self.inputs, *self.changes) for note in rows.notes)
+        return tuple(note for file in self.files for note in file.notes)
 
 
 def load_program(file: str, queries: Sequence[str]) -> CompiledProgram:
     """The program of a file, asked these queries in place of its own if there are any."""
     tree = read_program(file)
     if queries:
-        asked = [one for text in queries for one in parse_query(text, "--query")]
+        asked = [query for text in queries for query in parse_query(text, "--query")]
         kept = [statement for statement in tree.statements if not isinstance(statement, Query)]
         tree = replace(tree, statements=(*kept, *asked))
     return compile_tree(tree)
@@ -70,7 +76,7 @@ def require_given(program: CompiledProgram, given: Sequence[Given], optional: Se
     """End the command if a relation that the program reads is given no file and is not optional."""
     way = "give a file by --input {name}=FILE, which may hold no rows, or add --optional {name}"
     try:
-        require_inputs(program.checked, (one.relation for one in given), optional or (), way=way)
+        require_inputs(program.checked, (file.relation for file in given), optional or (), way=way)
     except DataError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(2) from None
@@ -78,20 +84,20 @@ def require_given(program: CompiledProgram, given: Sequence[Given], optional: Se
 
 def parse_given(program: CompiledProgram, option: str, texts: Sequence[str]) -> list[Given]:
     given = []
-    bases = {one.name: one for one in program.checked.relations if not one.derived}
+    bases = [relation.name for relation in program.checked.relations if not relation.derived]
     for text in texts:
         name, equals, path = text.partition("=")
         if not equals or not name or not path:
             example = next(iter(bases), "link")
             raise typer.BadParameter(f"{text!r} names no relation; write {option} {example}=FILE")
         if name not in bases:
-            raise typer.BadParameter(_unknown(name, program, list(bases)))
+            raise typer.BadParameter(_unknown(name, program, bases))
         given.append(Given(name, Path(path)))
     return given
 
 
 def _unknown(name: str, program: CompiledProgram, bases: list[str]) -> str:
-    if any(one.name == name for one in program.checked.relations):
+    if any(relation.name == name for relation in program.checked.relations):
         return f"`{name}` is derived by rules; give rows for {_listed(bases)}"
     close = nearest(name, bases)
     meant = f"did you mean `{close}`?" if close else f"it reads {_listed(bases)}"
@@ -106,7 +112,7 @@ def read_files(
     program: CompiledProgram, inputs: list[Given], changes: list[Given], *, header: bool, progress: ProgressLine
 ) -> Data:
     """What the files hold. The first file that shows a column's type settles it for the others."""
-    expected = {one.name: expected_of(one) for one in program.checked.relations}
+    expected = {relation.name: expected_of(relation) for relation in program.checked.relations}
 
     def one_file(given: Given, feed: bool) -> FileRows:
         progress.step(f"reading {given.path}")

@@ -38,9 +38,13 @@ def show_error(error: HeadwaterError) -> int:
     if isinstance(error, FileError):
         typer.echo(f"error[HW802]: {error}", err=True)
         return 2
-    text = str(error)
-    typer.echo(text if text.startswith("error[") else f"error: {text}", err=True)
+    show_text(str(error))
     return 1
+
+
+def show_text(text: str) -> None:
+    """Write the text of an error to the error stream."""
+    typer.echo(text if text.startswith("error[") else f"error: {text}", err=True)
 
 
 def counted(count: int, one: str, many: str | None = None) -> str:
