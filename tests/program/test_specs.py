@@ -14,7 +14,7 @@ from headwater.pipeline import compile_tree
 from headwater.program.check import check
 from headwater.program.recursion.strata import strata
 from headwater.program.text import print_program
-from tests.program.spec_file import SPECS, Case, cases, settle
+from tests.spec_file import SPECS, Case, cases, paths, settle
 
 
 def findings(text: str) -> str:
@@ -41,29 +41,29 @@ def strata_of(text: str) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("case", cases("errors"), ids=str)
+@pytest.mark.parametrize("case", cases("program/errors"), ids=str)
 def test_findings(case: Case) -> None:
     settle(case, findings)
 
 
-@pytest.mark.parametrize("case", cases("normal"), ids=str)
+@pytest.mark.parametrize("case", cases("program/normal"), ids=str)
 def test_normal_form(case: Case) -> None:
     settle(case, checked)
 
 
-@pytest.mark.parametrize("case", cases("strata"), ids=str)
+@pytest.mark.parametrize("case", cases("program/strata"), ids=str)
 def test_strata(case: Case) -> None:
     settle(case, strata_of)
 
 
-@pytest.mark.parametrize("path", sorted((SPECS / "errors").glob("*.spec")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", paths("program/errors"), ids=lambda path: path.stem)
 def test_each_code_fires_and_holds_back(path) -> None:
-    told = [case.expected for case in cases("errors") if case.path == path]
+    told = [case.expected for case in cases("program/errors") if case.path == path]
     assert any(f"[{path.stem}]" in text for text in told), "no case where it fires"
     assert any(f"[{path.stem}]" not in text for text in told), "no case where it must not fire"
 
 
 def test_every_code_in_the_checks_has_a_spec() -> None:
-    source = SPECS.parents[2] / "src" / "headwater" / "program"
+    source = SPECS.parents[1] / "src" / "headwater" / "program"
     used = {code for path in source.rglob("*.py") for code in re.findall(r'"(HW\d{3})"', path.read_text())}
-    assert used == {path.stem for path in (SPECS / "errors").glob("*.spec")}
+    assert used == {path.stem for path in paths("program/errors")}

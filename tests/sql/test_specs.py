@@ -9,7 +9,7 @@ import pytest
 import headwater as hw
 from headwater.core.render import render
 from headwater.language.datalog.printer import print_tree
-from tests.language.spec_file import Case, read_cases
+from tests.spec_file import Case, read_cases
 
 SPECS = Path(__file__).parent.parent / "specs" / "sql"
 

@@ -10,7 +10,7 @@ from headwater.core.source import Source
 from headwater.core.types import Type
 from headwater.language.sql.program import translate_views
 from headwater.language.sql.split import Recursion, Select, split
-from tests.language.spec_file import Case, read_cases
+from tests.spec_file import Case, read_cases
 from tests.sql.test_specs import SPECS
 
 

@@ -1,9 +1,9 @@
-"""Spec files of the checks: text in, text out.
+"""Spec files: cases of text in and text out.
 
     === what the case shows
-    a program
+    the text that goes in
     ---
-    what the check says of it
+    the text that must come out
 
 `HEADWATER_UPDATE_SPECS=1 pytest tests/program` writes what the checks say now into the files, for a person to read.
 """
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-SPECS = Path(__file__).parents[1] / "specs" / "program"
+SPECS = Path(__file__).parent / "specs"
 UPDATE = bool(os.environ.get("HEADWATER_UPDATE_SPECS"))
 
 
@@ -31,12 +31,16 @@ class Case:
 
 
 def cases(folder: str) -> list[Case]:
-    found = [case for path in sorted((SPECS / folder).glob("*.spec")) for case in read(path)]
+    found = [case for path in paths(folder) for case in read_cases(path)]
     assert found, f"no specs in {folder}"
     return found
 
 
-def read(path: Path) -> list[Case]:
+def paths(folder: str) -> list[Path]:
+    return sorted((SPECS / folder).glob("*.spec"))
+
+
+def read_cases(path: Path) -> list[Case]:
     _, *blocks = ("\n" + path.read_text(encoding="utf-8")).split("\n=== ")
     found = []
     for block in blocks:
@@ -50,11 +54,11 @@ def settle(case: Case, outcome: Callable[[str], str]) -> None:
     """Compare a case with what comes out, or write it down when updating."""
     given = outcome(case.given).rstrip("\n")
     if UPDATE:
-        told = [
+        updated = [
             Case(each.path, each.title, each.given, given if each.title == case.title else each.expected)
-            for each in read(case.path)
+            for each in read_cases(case.path)
         ]
-        text = "\n".join(f"=== {each.title}\n{each.given}\n---\n{each.expected}\n" for each in told)
+        text = "\n".join(f"=== {each.title}\n{each.given}\n---\n{each.expected}\n" for each in updated)
         case.path.write_text(text, encoding="utf-8")
     else:
         assert given == case.expected
