@@ -44,7 +44,7 @@ def test_aggregates_and_where_they_may_stand() -> None:
 
 
 def test_every_code_of_the_language_is_listed_once() -> None:
-    listed = _first_cells("| code | what it says |")
+    listed = _first_cells("| code | meaning |")
     found = {
         code
         for folder in ("language", "program")
