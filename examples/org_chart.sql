@@ -1,5 +1,5 @@
--- Who reports to whom, through how many levels; and how many people each manager has below them.
--- Cycles in the data do no harm: a recursion is a set.
+-- Who reports to whom, through how many levels, and how many people work below each manager.
+-- Cycles in the data do no harm, because a recursion is a set.
 CREATE TABLE employee (name STRING PRIMARY KEY, boss STRING);
 
 CREATE TEMP VIEW below AS

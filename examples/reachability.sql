@@ -1,4 +1,4 @@
--- Which node reaches which: paper 000, query 1, as it prints it.
+-- Which node reaches which: paper 000, query 1, as printed there.
 with recursive reachable(src,dst) as
 ( select src, dst
 from link

@@ -1,4 +1,4 @@
--- The shortest way between any two places: an aggregate inside the recursion keeps only the best.
+-- The shortest path between any two places: an aggregate inside the recursion keeps only the best row.
 CREATE TABLE road (src STRING NOT NULL, dst STRING NOT NULL, km INT NOT NULL);
 
 WITH RECURSIVE way(src, dst, min() AS km) AS (
