@@ -170,6 +170,18 @@ def test_a_long_recursion_is_no_endless_one(text: str, rows: dict[str, list[tupl
     assert db.count("far") == CHAIN + 1
 
 
+def test_a_sum_may_make_a_round_for_each_row_that_it_adds_up() -> None:
+    """The rows that it starts from count where a rule of the recursion reads them, and where only the sum does."""
+    text = """
+    relation start(a: int, v: float). relation cites(a: int, b: int, share: float).
+    rank(A, sum<V>) :- start(A, V). rank(A, sum<V>) :- cites(B, A, S), rank(B, W), V = W * S.
+    """
+    db = hw.Database(hw.compile(text), guard=hw.Guard(rounds=2))
+    db.apply(insert={"start": [(0, float(at)) for at in range(200)], "cites": [(0, 0, 0.5)]})
+    ((_, rank),) = db.rows("rank")
+    assert rank == pytest.approx(2 * sum(range(200)))
+
+
 def test_the_guard_is_on_by_default() -> None:
     assert Guard(None, 30_000, 20_000_000, 0.5) == DEFAULT_GUARD
     assert hw.Database(hw.compile("v(X) :- r(X)."))._guard == DEFAULT_GUARD

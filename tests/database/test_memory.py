@@ -93,6 +93,23 @@ def test_tables_grow_in_smaller_steps_where_little_is_left() -> None:
     assert tight.count("v") == 60_000
 
 
+def test_a_table_takes_the_room_that_another_has_not_used() -> None:
+    """Tables grow by four: what one has left over would be missing where the other has come to its rows."""
+    program = hw.compile(
+        "relation a(x: int, y: int). relation b(x: int, y: int). v(X, Y) :- a(X, Y). w(X, Y) :- b(X, Y)."
+    )
+    free = hw.Database(program)
+    pieces = [[(at, 0) for at in range(start, start + 6_000)] for start in range(0, 60_000, 6_000)]
+    for name in "ab":
+        for piece in pieces:
+            free.apply(insert={name: piece})
+    tight = hw.Database(program, guard=hw.Guard(memory=5 * free.nbytes // 4))
+    for name in "ab":
+        for piece in pieces:
+            tight.apply(insert={name: piece})
+    assert (tight.count("v"), tight.count("w")) == (60_000, 60_000)
+
+
 def test_the_row_bound_stops_a_closure_in_the_middle_of_a_round() -> None:
     db = hw.Database(hw.compile(CLOSURE), guard=2_000)
     rows = edges(300, 900)

@@ -53,7 +53,9 @@ def test_oracle_with_no_room_to_spare(case: Case, seed: int) -> None:
         hold(check_maintenance, case)
 
 
-@pytest.mark.parametrize("name", ["closure", "components", "labelled", "same_generation", "shortest", "top_paths"])
+@pytest.mark.parametrize(
+    "name", ["closure", "components", "labelled", "same_generation", "shortest", "summed", "top_paths"]
+)
 @pairs(5)
 @given(seed=seeds)
 def test_oracle_larger_graphs_with_no_room_to_spare(name: str, seed: int) -> None:

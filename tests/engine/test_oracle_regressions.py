@@ -71,6 +71,20 @@ def test_a_row_that_could_support_itself_is_forbidden() -> None:
     )
 
 
+def test_what_rests_on_a_row_that_is_forbidden_goes_with_it() -> None:
+    replay(
+        """
+        relation e(c0: int, c1: int).
+        relation b(c0: int).
+        p(X, Y) :- e(X, Y), !b(X).
+        p(X, Z) :- p(X, Y), e(Y, Z).
+        """,
+        Step({}, {}, {"p": set()}),
+        Step({"e": [(1, 2), (2, 3), (3, 4)]}, {}, {"p": {(1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)}}),
+        Step({"b": [(1,)]}, {}, {"p": {(2, 3), (2, 4), (3, 4)}}),
+    )
+
+
 def test_a_best_value_is_forbidden_as_another_binding_of_it_arrives() -> None:
     replay(
         """

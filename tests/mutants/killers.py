@@ -59,6 +59,7 @@ STATE = (
     "tests/spark/test_bundles.py",
     "tests/spark/test_oracle_state.py",
     "tests/spark/test_handover.py",
+    "tests/spark/test_forged.py",
 )
 
 REWRITES = (
@@ -74,6 +75,7 @@ REWRITES = (
 )
 
 PLANS = (
+    "tests/plan/test_specs.py",
     "tests/cli/test_plan.py",
     "tests/exchange/test_specs.py",
     "tests/exchange/test_sharding.py",
@@ -103,7 +105,7 @@ EXPRESSIONS = (
 )
 
 BY_FILE: dict[str, tuple[str, ...]] = {
-    "engine/border/arrow_stream.py": ("tests/database/test_forged.py", "tests/spark/test_forged.py", *STATE),
+    "engine/border/arrow_stream.py": ("tests/database/test_forged.py", *STATE),
     "engine/border/answers.py": ("tests/database/test_edges.py", "tests/sql/test_recursion.py", *ENGINE),
     "engine/store/budget.py": ("tests/database/test_memory.py", "tests/database/test_guard.py", *ENGINE[:5]),
     "engine/border/checksum.py": ("tests/engine/test_snapshot.py", "tests/spark/test_checkpoint.py"),
@@ -127,7 +129,12 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "engine/border/ordering.py": ("tests/database/test_edges.py", "tests/sql/test_recursion.py", *EXPRESSIONS),
     "engine/border/reload.py": ("tests/database/test_types_learnt.py", "tests/database/test_keeping.py", *ENGINE),
     "engine/store/sieve.py": (*TIMED, *ENGINE),
-    "engine/shard.py": ("tests/database/test_edges.py", "tests/database/test_transactions.py", *ENGINE),
+    "engine/shard.py": (
+        "tests/database/test_edges.py",
+        "tests/database/test_transactions.py",
+        f"{_TIME}valid_until_is_when_a_row_ends",
+        *ENGINE,
+    ),
     "engine/border/snapshot.py": (
         "tests/engine/test_snapshot.py",
         "tests/database/test_keeping.py",
@@ -135,7 +142,7 @@ BY_FILE: dict[str, tuple[str, ...]] = {
         *STATE,
     ),
     "engine/border/sound_kernels.py": ("tests/database/test_forged.py", "tests/engine/test_snapshot.py"),
-    "engine/border/soundness.py": ("tests/database/test_forged.py", "tests/engine/test_snapshot.py", *ENGINE[3:5]),
+    "engine/border/soundness.py": ("tests/database/test_forged.py", "tests/engine/test_snapshot.py", *ENGINE[3:8]),
     "engine/border/symbol_columns.py": (*INTAKE, "tests/engine/test_symbols.py", *ENGINE[:5]),
     "engine/codes/term_values.py": EXPRESSIONS,
     "engine/codes/symbols.py": (*INTAKE, "tests/engine/test_symbols.py", *EXPRESSIONS),
@@ -144,7 +151,7 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "exchange/rendezvous.py": GANG,
     "exchange/wire.py": GANG,
     "plan/boxing.py": ("tests/database/test_list_items.py", *PLANS),
-    "plan/explain.py": ("tests/cli/test_plan.py", "tests/exchange/test_specs.py"),
+    "plan/explain.py": ("tests/plan/test_specs.py", "tests/cli/test_plan.py", "tests/exchange/test_specs.py"),
 }
 
 BY_FOLDER: dict[str, tuple[str, ...]] = {

@@ -1,7 +1,7 @@
 """The mistakes that can be planted in a file: each changes one place, as a tired person would.
 
 A mistake is known by its file, the function it is in, and the text before and after: lines may move without it being
-another one. Messages, assertions and declarations of types are left alone.
+another one. Messages, assertions (`strict=True` is one) and declarations of types are left alone.
 """
 
 from __future__ import annotations
@@ -80,6 +80,8 @@ class _Planter:
             for kind, place, after in _mistakes(node):
                 yield self._made(function, kind, place, after, compiled)
             for child in ast.iter_child_nodes(node):
+                if isinstance(child, ast.keyword) and child.arg == "strict":
+                    continue
                 if not isinstance(node, ast.Raise | ast.Assert | ast.AnnAssign) or isinstance(child, ast.stmt):
                     yield from self._inside(child, function, compiled=compiled)
 

@@ -276,6 +276,10 @@ class Maker:
             body.goals.append(Assign(made, Op("+", value, self.own_value(body, relation, width)[0])))
         else:
             body.goals.append(Assign(made, Op("+", value, self.weight(body, source))))
+        if kind > 1 and dice.chance(30):
+            before, made = made, body.hidden()
+            more = value if dice.chance(50) else self.weight(body, source)
+            body.goals.append(Assign(made, Op("+", before, more)))
         if dice.chance(25):
             body.goals.append(Compare("<", made, Const({"int": 6, "float": 4.0}[source])))
         return made

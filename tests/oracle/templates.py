@@ -81,6 +81,19 @@ def closure(dice: Dice) -> Scenario:
     return same(made, {"e": edges(dice)})
 
 
+def barred(dice: Dice) -> Scenario:
+    """A closure that some nodes are barred from: what comes into a negated relation ends rows, and all that rest on
+    them."""
+    barred = no("b", dice.pick(("X", "Y")))
+    once, again = ((barred,), ()) if dice.chance(60) else ((), (barred,))
+    made = program(
+        {**EDGE, "b": ("string",)},
+        rule(head("t", "X", "Y"), atom("e", "X", "Y"), *once),
+        rule(head("t", "X", "Z"), atom("t", "X", "Y"), atom("e", "Y", "Z"), *again),
+    )
+    return same(made, {"e": edges(dice), "b": [(node,) for node in dice.picks(NODES, 1, 3)]})
+
+
 def labelled(dice: Dice) -> Scenario:
     """A closure that joins itself, by label: the table that is read is the one that grows."""
     made = program(
@@ -189,6 +202,22 @@ def single_source(dice: Dice) -> Scenario:
     )
     weights = (0.0, 0.1, 0.2, 0.3, 1.5)
     return same(made, {"s": [("a",), ("b",)], "e": [(*edge, dice.pick(weights)) for edge in edges(dice)]})
+
+
+def summed(dice: Dice) -> Scenario:
+    """Costs that are made from several columns and constants, in one step or in two."""
+    more = dice.pick(("A", "B", 1))
+    twice = (let("D", plus("A", "B")), let("C", plus("D", more)))
+    made = program(
+        {"s": ("string", "int"), **WEIGHTED},
+        rule(head("d", "Y", agg("min", "C")), atom("s", "Y", "C")),
+        rule(
+            head("d", "Y", agg("min", "C")),
+            atom("d", "X", "A"), atom("e", "X", "Y", "B"),
+            *(twice if dice.chance(50) else (let("C", plus(plus("A", "B"), more)),)),
+        ),
+    )  # fmt: skip
+    return same(made, {"s": [(dice.pick(NODES), dice.number(0, 3)) for _ in range(3)], "e": weighted(dice)})
 
 
 def relayed(dice: Dice) -> Scenario:
@@ -492,6 +521,7 @@ TEMPLATES: Mapping[str, Callable[[Dice], Scenario]] = {
     made.__name__: made
     for made in (
         closure,
+        barred,
         labelled,
         crowded,
         tallies,
@@ -499,6 +529,7 @@ TEMPLATES: Mapping[str, Callable[[Dice], Scenario]] = {
         same_generation,
         shortest,
         single_source,
+        summed,
         relayed,
         bottleneck,
         top_paths,

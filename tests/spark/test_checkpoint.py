@@ -23,7 +23,7 @@ import headwater as hw
 from headwater.core.errors import StateError
 from headwater.core.types import Type
 from headwater.exchange.sharding import choose
-from headwater.spark.state import filesystem
+from headwater.spark.state import filesystem, log
 from headwater.spark.state.checkpoint import Checkpoint
 from headwater.spark.state.filesystem import ArrowFolder, Folder, LocalFolder, folder
 from headwater.spark.state.manifest import Manifest, Report
@@ -237,6 +237,39 @@ def test_a_missing_log_is_told(tmp_path: Path) -> None:
         query.reach()
 
 
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("exchange", "a row less"),
+        ("exchange", "a round more"),
+        ("exchange", "a round less"),
+        ("decomposed", "a row less"),
+    ],
+)
+def test_a_log_that_leads_elsewhere_is_told(
+    kind: str, change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With checksums that fit: a replay must come out as the batch did, and use up all that it was given."""
+    monkeypatch.setattr("headwater.spark.state.snapshot_policy._SHORT", 1e9)  # no snapshots, however slow it is
+    query = Query(tmp_path, kind=kind)
+    query.run()
+    manifest = query.driver.manifest
+    assert manifest is not None
+    name = manifest.parts[0].files[0]
+    path = tmp_path / "headwater" / name
+    entry, sealed = log.read(path.read_bytes(), name, "here")
+    match change:
+        case "a row less":
+            entry.inserts = {"link": entry.inserts["link"].slice(1)}
+        case "a round more":
+            entry.rounds.append(entry.rounds[-1])
+        case _:
+            entry.rounds.pop()
+    path.write_bytes(b"".join(map(bytes, log.write(entry, sealed, name))))
+    with pytest.raises(StateError, match=f"{re.escape(name)} cannot be replayed: "):
+        query.reach()
+
+
 def test_a_manifest_of_the_future(tmp_path: Path) -> None:
     Query(tmp_path).run(1)
     path = tmp_path / "headwater" / "manifest-0"
@@ -311,6 +344,19 @@ def test_a_cache_keeps_no_more_than_it_may(tmp_path: Path) -> None:
     assert len(kept) == 1, "the last one, which will be needed again"
     assert query.cache.has(assignment, kept[0])
     assert query.reach() == expected(len(BATCHES))
+
+
+def test_a_cache_keeps_shards_of_other_programs_apart(tmp_path: Path) -> None:
+    """In one folder, one after the other, before any of them has written a file that would tell them apart."""
+    cache = ShardCache()
+    for text, shards in ((TEXT, 2), (TEXT, 3), (TEXT.replace("link(X, Y)", "link(Y, X)"), 3), (TEXT, 2)):
+        query = Query(tmp_path, text=text, shards=shards)
+        assignment = query.driver.assignment(query.definition, query.sharding, 0)
+        for shard in range(shards):
+            assert not cache.has(assignment, shard)
+            with cache.reading(assignment, shard) as member:
+                assert (member.shards, member.sharding.plan) == (shards, query.sharding.plan)
+            assert cache.has(assignment, shard)
 
 
 # Programs

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -46,13 +47,48 @@ def manifest(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 @pytest.mark.parametrize("name", ["../../kept", "/etc/passwd", "shard-0/../../kept", "kept", "shard-0/", "shard-0/\0"])
 def test_a_manifest_names_files_below_its_folder_only(name: str, manifest: bytes) -> None:
     """Files that a manifest names are removed when they are old."""
-    head, _, text = manifest.partition(b"\n")
-    told = json.loads(text)
+    told = said(manifest)
     told["parts"][0]["logs"][0]["name"] = name
-    text = json.dumps(told).encode()
-    forged = head[: head.rindex(b" ")] + f" {zlib.crc32(text):08x}\n".encode() + text
     with pytest.raises(StateError, match=r"manifest-5 is damaged .*it names files elsewhere"):
-        Manifest.from_bytes(forged, "manifest-5")
+        Manifest.from_bytes(forged(manifest, told), "manifest-5")
+
+
+def said(manifest: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(manifest.partition(b"\n")[2])
+    return found
+
+
+def forged(manifest: bytes, told: dict[str, Any]) -> bytes:
+    head, _, _ = manifest.partition(b"\n")
+    text = json.dumps(told).encode()
+    return head[: head.rindex(b" ")] + f" {zlib.crc32(text):08x}\n".encode() + text
+
+
+def _number(told: dict[str, Any], place: str) -> tuple[dict[str, Any], str]:
+    """Where a number of a manifest stands."""
+    if place == "rejected":
+        return told["rejected"], "link"
+    return (told, place) if place in told else (told["parts"][0]["logs"][0], place)
+
+
+@pytest.mark.parametrize("place", ["batch", "epoch", "clock", "rejected", "bytes", "rows"])
+def test_numbers_of_a_manifest_are_those_of_64_bits(place: str, manifest: bytes) -> None:
+    told = said(manifest)
+    where, name = _number(told, place)
+    where[name] = 2**63 - 1
+    Manifest.from_bytes(forged(manifest, told), "manifest-5")
+    for number in (2**63, -(2**63), "5", 5.0, *(() if place == "clock" else (-1, None, True))):
+        where[name] = number
+        with pytest.raises(StateError, match=r"manifest-5 is damaged "):
+            Manifest.from_bytes(forged(manifest, told), "manifest-5")
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_a_manifest_has_a_part_for_each_shard(shards: int, manifest: bytes) -> None:
+    told = said(manifest)
+    told["parts"] = (told["parts"] * 2)[:shards]
+    with pytest.raises(StateError, match=r"manifest-5 is damaged .*it has other parts than shards"):
+        Manifest.from_bytes(forged(manifest, told), "manifest-5")
 
 
 @pytest.mark.parametrize(

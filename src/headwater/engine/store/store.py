@@ -240,9 +240,8 @@ class Store:
         self.identified = self.size
 
     def append_ordered(self, rows: npt.NDArray[np.int64], rule: int, tick: int, journal: Journal) -> None:
-        """Fill a store that is empty with distinct rows in ascending order, without identifying them yet."""
+        """As `append`, for a store that is empty and distinct rows in ascending order."""
         assert self.size == 0
-        self.admit_rows(rows)
         self.append(rows, np.empty((rows.shape[0], 0), dtype=np.int32), rule, tick, journal)
         self.ordered = self.size
 
