@@ -76,7 +76,7 @@ def _as(kind: Type) -> Function:
     def taken(value: Any) -> Any:
         return value if is_of(value, kind) else None
 
-    return plain(f"as_{kind.value}", (None,), kind, taken, f"the value if it is of type {kind.value}, else none")
+    return plain(f"as_{kind.value}", (None,), kind, taken, f"the value if it has type {kind.value}, else no value")
 
 
 def _has_type(value: Any, name: str) -> bool:
@@ -85,10 +85,12 @@ def _has_type(value: Any, name: str) -> bool:
 
 CASTS = (
     *map(_as, (Type.INT, Type.FLOAT, Type.BOOL, Type.STRING, Type.TIMESTAMP, Type.DURATION)),
-    plain("as_any", (None,), Type.ANY, lambda value: value, "the same value, of type any"),
-    plain("has_type", (None, Type.STRING), Type.BOOL, _has_type, "the value is of the type named"),
-    Function("try_to_string", (None,), Type.STRING, _to_string, "as text, as Spark writes it"),
-    plain("time_to_string", (Type.TIMESTAMP,), Type.STRING, _time_text, "a moment as text"),
-    partial("try_to_bool", (None,), Type.BOOL, _to_bool, "true or false; null if it says neither"),
-    partial("try_to_timestamp", (None,), Type.TIMESTAMP, to_time, "the moment of a text or of Unix seconds; else null"),
+    plain("as_any", (None,), Type.ANY, lambda value: value, "the same value with type any"),
+    plain("has_type", (None, Type.STRING), Type.BOOL, _has_type, "true if the value has the named type"),
+    Function("try_to_string", (None,), Type.STRING, _to_string, "as text, as in Spark"),
+    plain("time_to_string", (Type.TIMESTAMP,), Type.STRING, _time_text, "a timestamp as text"),
+    partial("try_to_bool", (None,), Type.BOOL, _to_bool, "as a boolean; null if that fails"),
+    partial(
+        "try_to_timestamp", (None,), Type.TIMESTAMP, to_time, "as a timestamp, from text or Unix seconds; else null"
+    ),
 )
