@@ -1,4 +1,4 @@
-"""Headwater keeps recursive views right while the data moves.
+"""Headwater keeps recursive views correct while the data changes.
 
 These are the public names, and nothing else. Each is imported when it is first asked for, so that
 `import headwater` stays quick and brings in neither pyspark nor numba nor pyarrow.

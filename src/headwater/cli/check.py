@@ -41,12 +41,12 @@ def check(
         CheckFormat, typer.Option("--format", help="Text for people, JSON for editors.")
     ] = CheckFormat.TEXT,
     spark: Annotated[
-        bool, typer.Option("--spark", help="Tell what Spark's own WITH RECURSIVE would do with an SQL file.")
+        bool, typer.Option("--spark", help="Report what Spark's own WITH RECURSIVE would do with an SQL file.")
     ] = False,
 ) -> None:
     """Parse programs and check names, types, safety, strata, network rules and termination.
 
-    Exit status: 0 if every file is right (warnings or not), 1 if one has errors, 2 if one cannot be read.
+    Exit status: 0 if no file has errors, 1 if one has, 2 if one cannot be read. Warnings do not count.
 
     Examples:
 

@@ -21,17 +21,15 @@ def critical(
     ],
     feed: options.Feed,
     form: options.Form = options.TableOrJson.TABLE,
-    rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Rows asked about, or facts, at most.")] = 10,
-    sets: Annotated[
-        int, typer.Option("--sets", min=1, metavar="N", help="Witnesses and cuts of a row to show, at most.")
-    ] = 5,
+    rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Show at most N rows or facts.")] = 10,
+    sets: Annotated[int, typer.Option("--sets", min=1, metavar="N", help="Show at most N sets of facts per row.")] = 5,
     nodes: options.Nodes = None,
 ) -> None:
-    """Say which base facts a row cannot do without, one by one and together, and what is enough for it.
+    """Show the base facts that a row cannot do without, alone or together, and those that are enough for it.
 
     Given the name of a base relation instead, rank its facts by how many rows of the views depend on each alone.
 
-    Exit status: 0; 1 if there is no such row, or the program or the data has errors; 2 if that cannot be told.
+    Exit status: 0; 1 if there is no such row, or the program or the data has errors; 2 if the command could not run.
 
     Examples:
 

@@ -20,7 +20,7 @@ from headwater.cli.why import why
 
 app = typer.Typer(
     name="headwater",
-    help="Keep recursive views right while the data moves.",
+    help="Keep recursive views correct while the data changes.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -43,7 +43,7 @@ def options(
         False, "--version", help="Print the version and exit.", callback=_print_version, is_eager=True
     ),
 ) -> None:
-    """Keep recursive views right while the data moves."""
+    """Keep recursive views correct while the data changes."""
 
 
 def main() -> None:

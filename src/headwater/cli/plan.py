@@ -39,12 +39,12 @@ def plan(
     show_trace: Annotated[bool, typer.Option("--trace", help="List what each rewrite changed.")] = False,
     disable: Annotated[
         list[str] | None,
-        typer.Option("--disable", metavar="NAME", help="Leave out a rewrite (repeatable).", show_default=False),
+        typer.Option("--disable", metavar="NAME", help="Switch a rewrite off (repeatable).", show_default=False),
     ] = None,
 ) -> None:
-    """Show a program as text at any stage on its way from what was written to what runs.
+    """Show a program as text at any stage from source to plan.
 
-    Exit status: 0 if the program is right, 1 if it has errors, 2 if it cannot be read.
+    Exit status: 0 if the program has no errors, 1 if it has, 2 if it cannot be read.
 
     Examples:
 

@@ -23,14 +23,14 @@ def reliability(
     ],
     feed: options.Feed,
     form: options.Form = options.TableOrJson.TABLE,
-    rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Rows asked about, at most.")] = 20,
+    rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Show at most N rows.")] = 20,
     nodes: options.Nodes = None,
 ) -> None:
-    """Say how probable a row is when base facts fail independently of each other.
+    """Compute how probable a row is if base facts fail independently of each other.
 
-    The answer is exact; where that needs more nodes than --nodes, two bounds are given.
+    The answer is exact. If that needs more nodes than --nodes, the answer is a lower and an upper bound.
 
-    Exit status: 0; 1 if there is no such row, or the program or the data has errors; 2 if that cannot be told.
+    Exit status: 0; 1 if there is no such row, or the program or the data has errors; 2 if the command could not run.
 
     Examples:
 

@@ -38,9 +38,9 @@ class Show(StrEnum):
 _Output: TypeAlias = Annotated[str | None, option("Write a file per view here.", "--output", "-o", metavar="DIR")]
 _Form: TypeAlias = Annotated[ViewFormat | None, option("Default: table; with --output, csv.", "--format")]
 _Show: TypeAlias = Annotated[Show | None, option("What to print. Default: both; for json and csv, views.", "--show")]
-_Rows: TypeAlias = Annotated[int, typer.Option("--rows", min=0, metavar="N", help="Most rows of a table (0: all).")]
+_Rows: TypeAlias = Annotated[int, typer.Option("--rows", min=0, metavar="N", help="Print at most N rows (0: all).")]
 _Until: TypeAlias = Annotated[
-    str | None, option("At the end, move time on to here: what has ended expires.", "--until", metavar="TIME")
+    str | None, option("At the end, move the clock to this time, so that rows expire.", "--until", metavar="TIME")
 ]
 _Streams: TypeAlias = Annotated[
     list[str] | None,
@@ -58,9 +58,9 @@ _Checkpoint: TypeAlias = Annotated[
         metavar="DIR",
     ),
 ]
-_Once: TypeAlias = Annotated[bool, typer.Option("--once", help="On Spark: stop when all files there are done.")]
+_Once: TypeAlias = Annotated[bool, typer.Option("--once", help="On Spark: stop after all present files.")]
 _Shards: TypeAlias = Annotated[
-    int | None, option("On Spark: compute in so many parts.", "--shards", min=1, max=10_000, metavar="N")
+    int | None, option("On Spark: the number of shards.", "--shards", min=1, max=10_000, metavar="N")
 ]
 
 

@@ -18,7 +18,7 @@ def whatif(
     ],
     feed: options.Feed,
     form: options.Form = options.TableOrJson.TABLE,
-    rows: Annotated[int, typer.Option("--rows", min=0, metavar="N", help="Show at most so many rows (0: all).")] = 20,
+    rows: Annotated[int, typer.Option("--rows", min=0, metavar="N", help="Show at most N rows (0: all).")] = 20,
 ) -> None:
     """Show how the views would change if some base facts were deleted. Nothing is changed.
 

@@ -26,11 +26,11 @@ def why(
     feed: options.Feed,
     absent: Annotated[bool, typer.Option("--not", help="Ask why the row is not there.")] = False,
     form: Annotated[ProofFormat, typer.Option("--format", help="How to print the proof.")] = ProofFormat.TREE,
-    rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Explain at most so many rows.")] = 3,
+    rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Explain at most N rows.")] = 3,
 ) -> None:
-    """Say why a row is there, down to the rows it rests on; or, if it is not there, where each rule fails.
+    """Explain why a row is there, down to base rows; or, if it is not there, where each rule fails.
 
-    Exit status: 0 if the row is there (--not: is not), 1 if it is the other way round, 2 if that cannot be told.
+    Exit status: 0 if the row is there (--not: is not), 1 otherwise, 2 if the command could not run.
 
     Examples:
 
