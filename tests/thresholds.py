@@ -55,7 +55,7 @@ LOWERED: Mapping[str, int] = {
     "spark.state.snapshot_policy._FEW_ROWS": 0,
     "spark.state.snapshot_policy._MOST_LOGS": 2,
     "spark.state.checkpoint._SWEEP_EVERY": 1,
-    "spark.state.relay._PART": 64,
+    "spark.folders.relay._PART": 64,
     "spark.inputs.combined_views._ROWS": 1,
 }
 
@@ -118,7 +118,7 @@ KEPT: Mapping[str, str] = {
     "spark.output.current_table._SHARE": _TOLD,
     "spark.output.current_table._SMALL": _TOLD,
     "spark.shards.retry.TRIES": "tries, not a size",
-    "spark.state.hadoop._BUFFER": "handed to Hadoop's own copying",
+    "spark.folders.hadoop._BUFFER": "handed to Hadoop's own copying",
     "spark.session.job_names._MOST_VIEWS": _SHOWN,
     "spark.session.local_sockets._NONCE": _FORMAT,
     "spark.shards.open_transactions._KEPT": "entries of a cache",
@@ -126,7 +126,7 @@ KEPT: Mapping[str, str] = {
     "spark.state.manifest.FORMAT": _FORMAT,
     "spark.shards.run_plan.MOST_SHARDS": _BOUND,
     "spark.shards.handover._PATIENCE": _SECONDS,
-    "spark.state.relay._MOST_WORDS": _SHOWN,
+    "spark.folders.relay._MOST_WORDS": _SHOWN,
     "spark.shards.rounds._LATEST": "rounds that are sent along, not a size",
     "spark.shards.rounds._NOBODY": _CODE,
     "spark.session.encryption._PATIENCE": _SECONDS,

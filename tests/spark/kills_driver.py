@@ -24,8 +24,8 @@ from workers import python_workers
 import headwater as hw
 from conftest import FAR_SETTINGS
 from headwater import spark as hws
+from headwater.spark.folders import hadoop, local
 from headwater.spark.session.session import local_session
-from headwater.spark.state import filesystem, hadoop
 
 TEXT = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
 STEPS = ("_write", "_move_unless_there", "_remove_file")
@@ -63,7 +63,7 @@ folder, victim, steps, store = Path(sys.argv[1]), sys.argv[2], [int(sys.argv[3])
 spark = local_session("kills", {"spark.master": "local[2,4]", "spark.ui.enabled": "false", **FAR_SETTINGS})
 spark.sparkContext.setLogLevel("OFF")
 if victim == "driver":
-    home, names = (hadoop.HadoopFolder, ("_upload", "_rename", "remove")) if store else (filesystem, STEPS)
+    home, names = (hadoop.HadoopFolder, ("_upload", "_rename", "remove")) if store else (local, STEPS)
     for name in names:
         setattr(home, name, deadly(getattr(home, name)))
 if victim == "worker":

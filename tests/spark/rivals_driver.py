@@ -18,8 +18,8 @@ from typing import Any
 
 import headwater as hw
 from headwater import spark as hws
+from headwater.spark.folders import local
 from headwater.spark.session.session import local_session
-from headwater.spark.state import filesystem
 
 TEXT = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
 
@@ -36,7 +36,7 @@ def deadly(do: Callable[..., Any]) -> Callable[..., Any]:
 
 folder, name, starts, steps = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), [int(sys.argv[4])]
 for one in ("_write", "_move_unless_there", "_remove_file"):
-    setattr(filesystem, one, deadly(getattr(filesystem, one)))
+    setattr(local, one, deadly(getattr(local, one)))
 spark = local_session(f"rival {name}", {"spark.master": "local[2,4]", "spark.ui.enabled": "false"})
 spark.sparkContext.setLogLevel("OFF")
 stream = (

@@ -23,9 +23,12 @@ import headwater as hw
 from headwater.core.errors import StateError
 from headwater.core.types import Type
 from headwater.exchange.sharding import choose
-from headwater.spark.state import filesystem, log
+from headwater.spark.folders import arrow, local, open_folder
+from headwater.spark.folders.arrow import ArrowFolder
+from headwater.spark.folders.folder import Folder
+from headwater.spark.folders.local import LocalFolder
+from headwater.spark.state import log
 from headwater.spark.state.checkpoint import Checkpoint
-from headwater.spark.state.filesystem import ArrowFolder, Folder, LocalFolder, folder
 from headwater.spark.state.manifest import Manifest, Report
 from headwater.spark.state.query_definition import QueryDefinition
 from headwater.spark.state.shard_cache import ShardCache
@@ -161,9 +164,9 @@ def test_killed_between_any_two_steps(tmp_path: Path) -> None:
 
         def work(at: int = step, where: Path = path) -> None:
             deadly = Deadly(at)
-            filesystem._write = deadly.around(filesystem._write)
-            filesystem._move_unless_there = deadly.around(filesystem._move_unless_there)
-            filesystem._remove_file = deadly.around(filesystem._remove_file)
+            local._write = deadly.around(local._write)
+            local._move_unless_there = deadly.around(local._move_unless_there)
+            local._remove_file = deadly.around(local._remove_file)
             Query(where).run()
 
         ended = in_child(work)
@@ -429,7 +432,7 @@ def folders(tmp_path: Path) -> list[Folder]:
 
         def __init__(self, path: str) -> None:
             Folder.__init__(self, path)
-            self._files, self._root = filesystem._connected(f"file://{path}")
+            self._files, self._root = arrow._connected(f"file://{path}")
 
     return [LocalFolder(str(tmp_path / "local")), Mounted(str(tmp_path / "arrow"))]
 
@@ -473,8 +476,8 @@ def cut_off() -> Iterator[bytes]:
 
 def test_paths_of_every_kind(tmp_path: Path) -> None:
     for path in (str(tmp_path), f"file:{tmp_path}", f"file://{tmp_path}"):
-        assert folder(path).path == str(tmp_path)
-    assert folder("file:///tmp/a%20b").path == "/tmp/a b"
+        assert open_folder(path).path == str(tmp_path)
+    assert open_folder("file:///tmp/a%20b").path == "/tmp/a b"
 
 
 def test_a_disk_that_is_full(tmp_path: Path) -> None:
@@ -482,7 +485,7 @@ def test_a_disk_that_is_full(tmp_path: Path) -> None:
 
     def work() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
-        with pytest.raises(StateError, match=r"cannot write .*: no room is left on that disk .*; free some"):
+        with pytest.raises(StateError, match=r"cannot write .*: the disk is full .*; free some"):
             Query(tmp_path).run()
 
     assert in_child(work) == 0

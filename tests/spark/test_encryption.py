@@ -21,13 +21,13 @@ from headwater.exchange.flight_server import Certificate, new_token
 from headwater.exchange.gang import Gang
 from headwater.exchange.rendezvous import Rendezvous, meet
 from headwater.exchange.wire import Activity, Outgoing, Parcel
+from headwater.spark.folders import open_folder, relay
+from headwater.spark.folders.local import LocalFolder
+from headwater.spark.folders.relay import Relay, RelayedFolder
 from headwater.spark.inputs.contract import agree
 from headwater.spark.session import encryption
 from headwater.spark.shards import gang_job as gangs
 from headwater.spark.shards.run_plan import choose_run_plan
-from headwater.spark.state import hadoop
-from headwater.spark.state.filesystem import LocalFolder, folder
-from headwater.spark.state.relay import Relay, RelayedFolder
 from tests.spark.conftest import FAR
 from tests.spark.test_maintain import COMPONENTS, NOW, drop, finish, link, lowest, rows, stream
 
@@ -150,7 +150,7 @@ def test_a_query_in_secret(spark: Any, asked: None, tmp_path: Path) -> None:
     links, place = {"link": stream(spark, tmp_path / "in")}, f"{FAR}{tmp_path}/check"
     finish(hws.maintain(hw.compile(COMPONENTS), links, checkpoint=place, shards=2, exchange="gang", trigger=NOW))
     assert rows(hws.view(place, "low")) == lowest(LINKS)
-    for servers in (gangs._servers, hadoop._relays):
+    for servers in (gangs._servers, relay._relays):
         assert any(kept is not None for _, kept in servers)
 
 
@@ -174,4 +174,4 @@ def test_what_is_chosen_and_why(spark: Any, asked: None, monkeypatch: pytest.Mon
     with pytest.raises(ValueError, match=r"a gang cannot run here, because spark\.network\.crypto.*no keytool"):
         hws.evaluate(program, {"link": links}, shards=2, exchange="gang")
     with pytest.raises(StateError, match=r"spark\.network\.crypto\.enabled asks for encrypted connections"):
-        folder(f"{FAR}/tmp/check")
+        open_folder(f"{FAR}/tmp/check")

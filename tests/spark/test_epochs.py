@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from headwater.core.errors import StateError
+from headwater.spark.folders.local import LocalFolder
 from headwater.spark.state import epochs
 from headwater.spark.state.checkpoint import Checkpoint
-from headwater.spark.state.filesystem import LocalFolder
 from headwater.spark.state.manifest import Report
 from tests.spark.test_checkpoint import BATCHES, Query, expected, files, folders
 

@@ -15,9 +15,9 @@ import pytest
 import headwater as hw
 from headwater import spark as hws
 from headwater.core.errors import StateError
-from headwater.spark.state.filesystem import folder
-from headwater.spark.state.hadoop import HadoopFolder
-from headwater.spark.state.relay import RelayedFolder
+from headwater.spark.folders import open_folder
+from headwater.spark.folders.hadoop import HadoopFolder
+from headwater.spark.folders.relay import RelayedFolder
 from tests.spark.conftest import FAR
 from tests.spark.test_maintain import (
     CLOSURE,
@@ -51,7 +51,7 @@ def test_a_relay_to_hadoop_follows_no_links(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "served").mkdir()
     (tmp_path / "served" / "link").symlink_to(tmp_path / "secret")
     (tmp_path / "served" / "folder").symlink_to(tmp_path)
-    where = pickle.loads(pickle.dumps(folder(f"{FAR}{tmp_path}/served")))
+    where = pickle.loads(pickle.dumps(open_folder(f"{FAR}{tmp_path}/served")))
     assert isinstance(where, RelayedFolder)
     for name in ("link", "folder/secret", "folder/new"):
         with pytest.raises(StateError, match="over a symbolic link, which a relay does not follow"):
@@ -63,7 +63,7 @@ def test_a_relay_to_hadoop_follows_no_links(spark: Any, tmp_path: Path) -> None:
 
 
 def test_folders_through_hadoop(spark: Any, tmp_path: Path) -> None:
-    where = folder(f"{FAR}{tmp_path}/home")
+    where = open_folder(f"{FAR}{tmp_path}/home")
     assert where.moves_folders
     assert where.folders() == []
     where.write("new/file", [b"1"])
@@ -81,7 +81,7 @@ def test_folders_through_hadoop(spark: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("relayed", [False, True])
 def test_files_through_hadoop(spark: Any, tmp_path: Path, scheme: str, relayed: bool) -> None:
     """`viewfs:` has a rename that replaces nothing, and is what Arrow cannot open here; `far:` has the plain one."""
-    where = folder(f"{FAR.replace('far', scheme)}{tmp_path}/a folder")
+    where = open_folder(f"{FAR.replace('far', scheme)}{tmp_path}/a folder")
     assert isinstance(where, HadoopFolder)
     if relayed:
         where = pickle.loads(pickle.dumps(where))
@@ -118,7 +118,7 @@ def cut_off() -> Iterator[bytes]:
 @pytest.mark.parametrize("scheme", ["far", "viewfs"])
 def test_of_two_that_create_a_file_one_is_told(spark: Any, tmp_path: Path, scheme: str) -> None:
     """Also if the other one comes after the first look."""
-    where = folder(f"{FAR.replace('far', scheme)}{tmp_path}")
+    where = open_folder(f"{FAR.replace('far', scheme)}{tmp_path}")
     assert isinstance(where, HadoopFolder)
     rename = where._rename
     where._rename = lambda *paths: (tmp_path / "name").write_text("mine") and rename(*paths)  # type: ignore[method-assign]
@@ -129,7 +129,7 @@ def test_of_two_that_create_a_file_one_is_told(spark: Any, tmp_path: Path, schem
 
 def test_a_file_system_that_nobody_has(spark: Any) -> None:
     with pytest.raises(StateError, match=r"cannot open dbfs:/x through Spark: .*; the session needs the file system's"):
-        folder("dbfs:/x")
+        open_folder("dbfs:/x")
 
 
 def test_a_query_whose_state_and_output_only_hadoop_reaches(spark: Any, tmp_path: Path) -> None:

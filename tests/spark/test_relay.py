@@ -11,8 +11,8 @@ import pyarrow.flight as flight
 import pytest
 
 from headwater.core.errors import StateError
-from headwater.spark.state.filesystem import LocalFolder
-from headwater.spark.state.relay import Relay, RelayedFolder
+from headwater.spark.folders.local import LocalFolder
+from headwater.spark.folders.relay import Relay, RelayedFolder
 
 
 @pytest.fixture

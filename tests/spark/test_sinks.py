@@ -11,10 +11,10 @@ from pyspark.errors import StreamingQueryException
 
 import headwater as hw
 from headwater import spark as hws
+from headwater.spark.folders import hadoop
 from headwater.spark.output import current_table as current
 from headwater.spark.output.destinations import BatchFolders
 from headwater.spark.output.sinks import Sink
-from headwater.spark.state import hadoop
 from headwater.spark.state.checkpoint import Checkpoint
 from tests.spark.conftest import FAR
 from tests.spark.test_checkpoint import BATCHES, Query

@@ -18,6 +18,7 @@ from headwater.core.errors import StateError
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.pipeline import CompiledProgram
 from headwater.spark.batches import Batches, Plan
+from headwater.spark.folders import refuse_hadoop
 from headwater.spark.inputs import time_source as clocks
 from headwater.spark.inputs import watermarks
 from headwater.spark.inputs.contract import agree, refuse_others
@@ -31,7 +32,6 @@ from headwater.spark.session.session import is_connect, session_of
 from headwater.spark.shards.run_plan import choose_run_plan
 from headwater.spark.shards.state_view import views_noted
 from headwater.spark.state.checkpoint import Checkpoint
-from headwater.spark.state.filesystem import refuse_hadoop
 from headwater.spark.state.query_definition import QueryDefinition
 
 _NOWHERE = "/nowhere-that-is-a-path"

@@ -21,13 +21,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headwater.core.errors import StateError
+from headwater.spark.folders import Folder, open_folder
 from headwater.spark.output.destinations import CURRENT as TABLE
 from headwater.spark.output.destinations import BatchFolders, Folders, Tables, destination
 from headwater.spark.output.ownership import refuse_foreign
 from headwater.spark.session.session import session_at_hand
 from headwater.spark.shards.state_view import last_of, noted_views, view_of
 from headwater.spark.state.checkpoint import Checkpoint
-from headwater.spark.state.filesystem import Folder, folder
 from headwater.spark.state.manifest import Manifest
 
 CURRENT = ("auto", "always", "never")
@@ -125,7 +125,7 @@ class CurrentTables:
         if not isinstance(self.place, BatchFolders):
             return None
         try:
-            return folder(self.place.home(view))
+            return open_folder(self.place.home(view))
         except StateError:
             return None
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from headwater.core.errors import StateError
+from headwater.spark.folders import Folder, open_folder
 from headwater.spark.output.destinations import CHANGES, CURRENT, Destination, Folders
 from headwater.spark.state.checkpoint import Checkpoint
-from headwater.spark.state.filesystem import Folder, folder
 
 _NOTE = "_headwater"
 
@@ -47,7 +47,7 @@ def _homes(place: Destination | None, views: Iterable[str]) -> list[Folder]:
     if not isinstance(place, Folders):
         return []
     try:
-        return [folder(place.home(view)) for view in views]
+        return [open_folder(place.home(view)) for view in views]
     except StateError:  # a place that Spark alone can reach
         return []
 

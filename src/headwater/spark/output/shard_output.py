@@ -17,11 +17,11 @@ from headwater.engine.border.answers import arrow_table
 from headwater.exchange.member import Member, Outcome
 from headwater.files.feed import is_cleared
 from headwater.files.rows import BATCH_ID, CHANGE_TYPE
+from headwater.spark.folders import Folder
 from headwater.spark.inputs.bundles import Rejection
 from headwater.spark.inputs.column_types import spark_schema, written
 from headwater.spark.inputs.contract import View
 from headwater.spark.state.checkpoint import Assignment
-from headwater.spark.state.filesystem import Folder
 from headwater.spark.state.manifest import Manifest
 
 FOLDER = "feed"

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from headwater.core.errors import StateError
+from headwater.spark.folders import open_folder
 from headwater.spark.inputs.column_types import spark_schema
 from headwater.spark.inputs.contract import Contract, View
 from headwater.spark.output.current_table import CurrentTables
@@ -24,7 +25,6 @@ from headwater.spark.output.ownership import claim, refuse_foreign
 from headwater.spark.output.shard_output import feed_schema, keep_rejected
 from headwater.spark.shards.state_view import view_of
 from headwater.spark.state.checkpoint import Checkpoint
-from headwater.spark.state.filesystem import folder
 from headwater.spark.state.manifest import Manifest
 
 Callback = Callable[[dict[str, Any], int], None]
@@ -99,7 +99,7 @@ class Sink:
     def _pass_on(self, checkpoint: Checkpoint, view: str, files: list[str], batch: int) -> None:
         if not isinstance(self._destination, Folders) or not files:
             return
-        place = folder(self._destination.changes(view))
+        place = open_folder(self._destination.changes(view))
         for number, name in enumerate(files):
             content, target = checkpoint.folder.read(name), f"batch-{batch:08d}-{number}.parquet"
             if not place.create(target, content) and place.read(target) != content:
@@ -125,7 +125,7 @@ def _query(checkpoint: Checkpoint) -> str:
 
 def _is_reachable(output: str) -> bool:
     try:
-        folder(output)
+        open_folder(output)
     except StateError:
         return False
     return True

@@ -37,9 +37,9 @@ from typing import Any
 from headwater.core.errors import StateError
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.exchange.sharding import Sharding
+from headwater.spark.folders import Folder, open_folder
 from headwater.spark.state import epochs
 from headwater.spark.state.epochs import Epoch
-from headwater.spark.state.filesystem import Folder, folder
 from headwater.spark.state.manifest import Manifest, Part, Report
 from headwater.spark.state.query_definition import QueryDefinition
 
@@ -108,7 +108,7 @@ class Checkpoint:
     def __init__(self, path: str) -> None:
         """`path` is the checkpoint folder of the query; it need not exist yet."""
         self.path = path
-        self.folder = folder(f"{str(path).rstrip('/')}/headwater")
+        self.folder = open_folder(f"{str(path).rstrip('/')}/headwater")
         self._history = self._read_manifests()
         self._epoch: Epoch | None = None  # None: it is only read
         self._checked = False  # that the files are there which the last manifest names
@@ -132,7 +132,7 @@ class Checkpoint:
     def query(self) -> str | None:
         """What Spark calls the query of this checkpoint, across restarts; None: it has not named it yet."""
         if self._known_query is None:
-            around = folder(str(self.path))
+            around = open_folder(str(self.path))
             if _METADATA in around.names():
                 with suppress(ValueError, LookupError, TypeError):  # a damaged file, which Spark itself refuses
                     self._known_query = str(json.loads(around.read(_METADATA))["id"])

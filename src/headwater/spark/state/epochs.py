@@ -24,7 +24,7 @@ import socket
 from dataclasses import asdict, dataclass
 
 from headwater.core.errors import StateError
-from headwater.spark.state.filesystem import Folder
+from headwater.spark.folders import Folder
 
 _EPOCH = re.compile(r"epoch-(\d+)")
 _OLDER = re.compile(r"\.?epoch-(\d+)(?![0-9])")

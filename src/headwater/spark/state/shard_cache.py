@@ -28,10 +28,10 @@ from headwater.engine.driver import drive, relay
 from headwater.engine.guard import NO_GUARD
 from headwater.exchange.member import Member, Outcome
 from headwater.exchange.wire import Incoming, Outgoing, Parcel
+from headwater.spark.folders import Folder
 from headwater.spark.session.worker import memory_of_worker
 from headwater.spark.state import log
 from headwater.spark.state.checkpoint import Assignment
-from headwater.spark.state.filesystem import Folder
 from headwater.spark.state.manifest import Part, Report, Saved
 from headwater.spark.state.snapshot_policy import is_due
 

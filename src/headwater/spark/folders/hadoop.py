@@ -1,20 +1,17 @@
 """Files that Hadoop's own clients reach, through the JVM of this process: whatever the session itself can write.
 
-Only the driver has that JVM. A folder that is pickled to a worker becomes one there whose files are read and written by
-the driver (see `relay`). Between Python and the JVM files go through a temporary folder of this machine, never
-through the gateway between them, which is made for small words.
+Only the driver has that JVM, so what a worker gets is another kind of folder. Between Python and the JVM files go
+through a temporary folder of this machine: the gateway between them is made for small values.
 
-A file is created under another name and renamed. Where Hadoop knows a rename that never replaces (HDFS and all others
-that have a FileContext), of two who create the same name one is told that it was there; elsewhere this is as sure as
-the file system's own rename.
+A file is created under another name and renamed. Where Hadoop has a rename that never replaces (HDFS and all others
+with a FileContext), only one of two processes creates a name; elsewhere the file system's own rename decides.
 """
 
 from __future__ import annotations
 
 import errno
 import secrets
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -26,10 +23,9 @@ from pyspark.sql import SparkSession
 
 from headwater.core.errors import StateError
 from headwater.exchange.flight_server import Certificate
+from headwater.spark.folders.folder import Blocks, Folder, leads_out_of
 from headwater.spark.session.encryption import tls_for
 from headwater.spark.session.temporary import scratch
-from headwater.spark.state.filesystem import Blocks, Folder, LocalFolder
-from headwater.spark.state.relay import Relay, RelayedFolder
 
 _BUFFER = 1 << 20
 _DEFAULT = "fs.defaultFS"
@@ -44,8 +40,8 @@ _NUMBERS = (  # how clients say what the operating system has numbers for; the f
     ("QuotaExceededException", errno.EDQUOT),
     ("FileNotFoundException", errno.ENOENT),
 )
-_relays: dict[tuple[str, Certificate | None], Relay] = {}
-_lock = threading.Lock()
+_NOT_RENAMED = "it could not be renamed, and the file system gave no reason"
+Relayed = Callable[[Folder, str, Certificate | None], Folder]
 
 
 def is_there() -> bool:
@@ -58,7 +54,7 @@ def by_default(path: str) -> str | None:
     context: Any = SparkContext._active_spark_context
     if str(context._jsc.hadoopConfiguration().get(_DEFAULT)).startswith("file:"):
         return None
-    with _told():
+    with _java_errors():
         root = context._jvm.org.apache.hadoop.fs.Path(path)
         return str(root.getFileSystem(context._jsc.hadoopConfiguration()).makeQualified(root).toString())
 
@@ -66,8 +62,10 @@ def by_default(path: str) -> str | None:
 class HadoopFolder(Folder):
     """A folder behind one of Hadoop's file systems; for a process that has a session with a JVM."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, relayed: Relayed) -> None:
+        """`relayed(folder, host, certificate)` is the folder that workers get in its place."""
         super().__init__(path.rstrip("/"))
+        self._relayed = relayed
         context = SparkContext._active_spark_context
         assert context is not None, "asked before"
         self._gateway: Any = context._gateway
@@ -75,7 +73,7 @@ class HadoopFolder(Folder):
         self._tls = tls_for(context)
         self._host = context.getConf().get("spark.driver.host", "127.0.0.1")
         try:
-            with _told():
+            with _java_errors():
                 settings = _settings(context)
                 root = self._at("")
                 self._files = root.getFileSystem(settings)
@@ -87,9 +85,9 @@ class HadoopFolder(Folder):
             ) from problem
 
     def __reduce__(self) -> tuple[Any, ...]:
-        relay = _relay(self._host, self._tls)
-        relay.serve(self)
-        return RelayedFolder, (self.path, relay.address, relay.token, self._tls)
+        made = self._relayed(self, self._host, self._tls).__reduce__()
+        assert isinstance(made, tuple), "a folder is pickled by its arguments"
+        return made
 
     def _at(self, name: str) -> Any:
         return self._java.org.apache.hadoop.fs.Path(f"{self.path}/{name}" if name else self.path)
@@ -111,7 +109,7 @@ class HadoopFolder(Folder):
         folder, _, last = name.rpartition("/")
         final, draft = self._at(name), self._at(f"{folder}/.{last}.{secrets.token_hex(8)}".lstrip("/"))
         with self._explained("write", name), scratch() as there:
-            with _told():
+            with _java_errors():
                 if self._files.exists(final):
                     return False
             path = there / "file"
@@ -120,11 +118,11 @@ class HadoopFolder(Folder):
             try:
                 return self._rename(draft, final)
             finally:
-                with suppress(OSError), _told():
+                with suppress(OSError), _java_errors():
                     self._files.delete(draft, False)
 
     def _rename(self, source: Any, target: Any) -> bool:
-        with suppress(FileExistsError), _told():
+        with suppress(FileExistsError), _java_errors():
             if self._renames is not None:
                 none = self._gateway.new_array(self._java.org.apache.hadoop.fs.Options.Rename, 0)
                 self._renames.rename(source, target, none)
@@ -132,12 +130,12 @@ class HadoopFolder(Folder):
             if self._files.rename(source, target):
                 return True
             if not self._files.exists(target):
-                raise OSError(errno.EIO, "it could not be renamed, for no reason that the file system tells")
+                raise OSError(errno.EIO, _NOT_RENAMED)
         return False
 
     def _upload(self, path: Path, target: Any) -> None:
         try:
-            with _told():
+            with _java_errors():
                 source = self._java.java.io.FileInputStream(str(path))
                 try:
                     out = self._files.create(target, True)
@@ -148,30 +146,32 @@ class HadoopFolder(Folder):
                 finally:
                     source.close()
         except BaseException:
-            with suppress(OSError), _told():
+            with suppress(OSError), _java_errors():
                 self._files.delete(target, False)
             raise
 
     def names(self, below: str = "") -> list[str]:
-        with self._explained("list", below), suppress(FileNotFoundError), _told():
-            found = [one.getPath().getName() for one in self._files.listStatus(self._at(below)) if one.isFile()]
+        with self._explained("list", below), suppress(FileNotFoundError), _java_errors():
+            found = [
+                status.getPath().getName() for status in self._files.listStatus(self._at(below)) if status.isFile()
+            ]
             return sorted(f"{below}/{name}" if below else name for name in found)
         return []
 
     def missing(self, names: Sequence[str]) -> list[str]:
-        with self._explained("list", ""), _told():
+        with self._explained("list", ""), _java_errors():
             return [name for name in names if not self._files.exists(self._at(name))]
 
     def remove(self, name: str) -> None:
-        with self._explained("remove", name), suppress(FileNotFoundError), _told():
+        with self._explained("remove", name), suppress(FileNotFoundError), _java_errors():
             self._files.delete(self._at(name), False)
 
     def leads_out(self, name: str) -> bool:
-        """Where the files are those of this machine, as for any folder of it; elsewhere every link below counts."""
-        with self._explained("read", name), suppress(FileNotFoundError), _told():
+        """Files of this machine are judged as in any local folder; elsewhere every link below counts."""
+        with self._explained("read", name), suppress(FileNotFoundError), _java_errors():
             root = self._files.resolvePath(self._at(""))  # behind the mounts of a view of several file systems
             if str(root.toUri().getScheme()) == "file":
-                return LocalFolder(str(root.toUri().getPath())).leads_out(name)
+                return leads_out_of(Path(str(root.toUri().getPath())), name)
             files, parts = root.getFileSystem(self._files.getConf()), name.split("/") if name else []
             for depth in range(1, len(parts) + 1):
                 below = self._java.org.apache.hadoop.fs.Path(root, "/".join(parts[:depth]))
@@ -184,41 +184,34 @@ class HadoopFolder(Folder):
         return True
 
     def folders(self) -> list[str]:
-        with self._explained("list", ""), suppress(FileNotFoundError), _told():
+        with self._explained("list", ""), suppress(FileNotFoundError), _java_errors():
             found = self._files.listStatus(self._at(""))
-            return sorted(one.getPath().getName() for one in found if one.isDirectory())
+            return sorted(status.getPath().getName() for status in found if status.isDirectory())
         return []
 
     def remove_folder(self, name: str) -> None:
-        with self._explained("remove", name), suppress(FileNotFoundError), _told():
+        with self._explained("remove", name), suppress(FileNotFoundError), _java_errors():
             self._files.delete(self._at(name), True)
 
-    def replace_folder(self, source: str, target: str) -> None:
-        old = f"{source}-old"
-        with self._explained("rename", source), _told():
-            if self._files.exists(self._at(target)):
-                self._move(target, old)
-            self._move(source, target)
-        self.remove_folder(old)
+    def _has_folder(self, name: str) -> bool:
+        with _java_errors():
+            return bool(self._files.exists(self._at(name)))
 
-    def _move(self, source: str, target: str) -> None:
-        if not self._files.rename(self._at(source), self._at(target)):
-            raise OSError(errno.EIO, "it could not be renamed, for no reason that the file system tells")
+    def _move_folder(self, source: str, target: str) -> None:
+        with _java_errors():
+            if not self._files.rename(self._at(source), self._at(target)):
+                raise OSError(errno.EIO, _NOT_RENAMED)
 
-    @contextmanager
-    def local(self, name: str) -> Iterator[Path]:
-        with scratch() as there:
-            path = there / "file"
-            with self._explained("read", name), _told():
-                source = self._files.open(self._at(name))
-                sink = self._java.java.io.FileOutputStream(str(path))
-                self._java.org.apache.hadoop.io.IOUtils.copyBytes(source, sink, _BUFFER, True)
-            yield path
+    def _download(self, name: str, path: Path) -> None:
+        with self._explained("read", name), _java_errors():
+            source = self._files.open(self._at(name))
+            sink = self._java.java.io.FileOutputStream(str(path))
+            self._java.org.apache.hadoop.io.IOUtils.copyBytes(source, sink, _BUFFER, True)
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """What Java throws inside, as the error that Python would raise."""
+def _java_errors() -> Iterator[None]:
+    """Raise what Java throws inside as the error that Python would raise."""
     try:
         yield
     except (Py4JJavaError, PySparkException) as problem:
@@ -229,7 +222,7 @@ def _told() -> Iterator[None]:
 
 
 def _settings(context: Any) -> Any:
-    """What the session knows of file systems; the context alone, where no session is at hand."""
+    """The settings of file systems: the session's or, where there is none, the context's."""
     session: Any = SparkSession.getActiveSession()
     if session is None:
         return context._jsc.hadoopConfiguration()
@@ -243,11 +236,3 @@ def _file_context(java: Any, root: Any, settings: Any) -> Any:
         if "UnsupportedFileSystemException" not in str(problem.java_exception):
             raise
         return None
-
-
-def _relay(host: str, tls: Certificate | None) -> Relay:
-    """The relay of this driver; it lives as long as the process does."""
-    with _lock:
-        if (host, tls) not in _relays:
-            _relays[host, tls] = Relay(host, tls)
-        return _relays[host, tls]

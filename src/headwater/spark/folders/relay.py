@@ -1,14 +1,15 @@
-"""Files that workers reach through the driver: Arrow Flight between them, with a token that only tasks are given, and
-encrypted where they are given a certificate.
+"""Files that workers reach through the driver, by Arrow Flight, with a token that only tasks get, and encrypted where
+Spark's settings ask for it.
 
-A relay serves the folders that it was told to, and nothing outside them: neither by `..` nor over symbolic links. A
-file goes through in parts; one whose end does not arrive is treated by the folder behind as any write that fails. What
-the folder says of a failure is what the worker says of it.
+A relay serves the folders that it was given, and nothing outside them: neither by `..` nor over symbolic links. A
+file is sent in parts; one whose end does not arrive is a write that failed, for the folder behind the relay. A worker
+raises the driver's own error.
 """
 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,16 +20,29 @@ import pyarrow.flight as flight
 
 from headwater.core.errors import StateError
 from headwater.exchange.flight_server import Certificate, Server, connect, new_token, with_token
-from headwater.spark.session.temporary import scratch
-from headwater.spark.state.filesystem import Blocks, Folder
+from headwater.spark.folders.folder import Blocks, Folder
 
 _PART = 4 << 20
 _SCHEMA = pa.schema([("part", pa.large_binary())])
 _END = b"end"  # comes with the last part
 _MOST_WORDS = 4000  # of an error that goes back
+_relays: dict[tuple[str, Certificate | None], Relay] = {}  # of this driver, for as long as it runs
+_lock = threading.Lock()
+
+
+def relayed(folder: Folder, host: str, tls: Certificate | None) -> RelayedFolder:
+    """The folder that workers get in place of one that only this driver can open."""
+    with _lock:
+        if (host, tls) not in _relays:
+            _relays[host, tls] = Relay(host, tls)
+        relay = _relays[host, tls]
+    relay.serve(folder)
+    return RelayedFolder(folder.path, relay.address, relay.token, tls)
 
 
 class Relay(Server):
+    """The driver's server for folders that only it can open."""
+
     def __init__(self, host: str = "127.0.0.1", tls: Certificate | None = None) -> None:
         self.token = new_token()
         self._folders: dict[str, Folder] = {}
@@ -38,19 +52,19 @@ class Relay(Server):
         self._folders[folder.path] = folder
 
     def do_get(self, context: Any, ticket: Any) -> Any:
-        with _told():
+        with _sent_back():
             folder, name = self._asked(ticket.ticket)
             return flight.GeneratorStream(_SCHEMA, _parts(folder, name))
 
     def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
-        with _told():
+        with _sent_back():
             folder, name = self._asked(descriptor.command)
             length = folder.write(name, _received(reader))
         writer.write(str(length).encode())
 
     def do_action(self, context: Any, action: Any) -> Iterator[bytes]:
         asked, _, content = action.body.to_pybytes().partition(b"\n")
-        with _told():
+        with _sent_back():
             folder, name = self._asked(asked)
             match action.type:
                 case "create":
@@ -60,7 +74,7 @@ class Relay(Server):
                 case "remove":
                     found = folder.remove(name)
                 case _:
-                    raise StateError("a relay knows nothing of this kind")
+                    raise StateError(f"a relay has no action {action.type!r}")
         yield json.dumps(found).encode()
 
     def _asked(self, text: bytes) -> tuple[Folder, str]:
@@ -79,7 +93,7 @@ class Relay(Server):
 
 
 class RelayedFolder(Folder):
-    """A folder of the driver's, as its workers have it."""
+    """A folder that a worker reaches through the driver."""
 
     def __init__(self, path: str, address: str, token: str, tls: Certificate | None = None) -> None:
         super().__init__(path)
@@ -104,7 +118,7 @@ class RelayedFolder(Folder):
                         writer.write_batch(_batch(block[start : start + _PART]))
                 writer.write_with_metadata(_batch(b""), _END)
                 writer.done_writing()
-                told = answers.read()
+                length = answers.read()
             except flight.FlightError:
                 writer.close()  # raises the driver's own reason
                 raise
@@ -113,7 +127,7 @@ class RelayedFolder(Folder):
                     writer.close()  # without the end, so that nothing is kept
                 raise
             writer.close()
-            return int(told.to_pybytes())
+            return int(length.to_pybytes())
 
     def create(self, name: str, content: bytes) -> bool:
         return bool(self._do("create", "write", name, content))
@@ -124,14 +138,10 @@ class RelayedFolder(Folder):
     def remove(self, name: str) -> None:
         self._do("remove", "remove", name)
 
-    @contextmanager
-    def local(self, name: str) -> Iterator[Path]:
-        with scratch() as there:
-            path = there / "file"
-            with self._called("read", name) as client, path.open("wb") as out:
-                for part in self._downloaded(client, name):
-                    out.write(part)
-            yield path
+    def _download(self, name: str, path: Path) -> None:
+        with self._called("read", name) as client, path.open("wb") as out:
+            for part in self._downloaded(client, name):
+                out.write(part)
 
     def _about(self, name: str) -> bytes:
         return json.dumps({"folder": self.path, "name": name}).encode()
@@ -149,7 +159,7 @@ class RelayedFolder(Folder):
 
     @contextmanager
     def _called(self, doing: str, name: str) -> Iterator[Any]:
-        """A line to the driver; what it says is raised here."""
+        """A connection to the driver; an error there is raised here."""
         with self._explained(doing, name):
             try:
                 with connect(self._address, self._tls) as client:
@@ -161,8 +171,8 @@ class RelayedFolder(Folder):
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """What goes wrong in here is told to the caller, in its own words."""
+def _sent_back() -> Iterator[None]:
+    """Send the text of an error inside to the worker that called."""
     try:
         yield
     except (StateError, OSError) as problem:
@@ -175,7 +185,7 @@ def _batch(part: bytes | memoryview) -> pa.RecordBatch:
 
 
 def _parts(folder: Folder, name: str) -> Iterator[pa.RecordBatch]:
-    with _told(), folder.local(name) as path, path.open("rb") as source:
+    with _sent_back(), folder.local(name) as path, path.open("rb") as source:
         while part := source.read(_PART):
             yield _batch(part)
 
