@@ -31,8 +31,7 @@ import pyarrow as pa
 
 import headwater as hw
 from headwater import spark as hws
-from headwater.spark.inputs.bundles import DDL, SCHEMA
-from headwater.spark.inputs.routes import delivered
+from headwater.spark.inputs.bundles import DDL, SCHEMA, ship
 from headwater.spark.session.session import RENAMING_FILES, local_session
 
 CLOSURE = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
@@ -257,7 +256,7 @@ def idle(spark: Any, folder: Path, state: Path) -> float:
         frame.mapInArrow(work, "report string, about string").collect()
 
     reader = spark.readStream.schema("x long, y long, _change_type string").option("pathGlobFilter", "late.json")
-    sent = delivered([reader.json(str(folder / "in")).mapInArrow(send, DDL)], 2)
+    sent = ship([reader.json(str(folder / "in")).mapInArrow(send, DDL)], 2)
     writer = sent.writeStream.foreachBatch(batch).option("checkpointLocation", str(state))
     query = writer.trigger(availableNow=True).start()
     query.awaitTermination()

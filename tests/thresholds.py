@@ -117,7 +117,7 @@ KEPT: Mapping[str, str] = {
     "spark.state.checkpoint._KEPT": "manifests that are kept, counted from the last: at every size the same",
     "spark.output.current_table._SHARE": _TOLD,
     "spark.output.current_table._SMALL": _TOLD,
-    "spark.shards.retry.TRIES": "tries, not a size",
+    "spark.shards.transaction_job.TRIES": "tries, not a size",
     "spark.folders.hadoop._BUFFER": "handed to Hadoop's own copying",
     "spark.session.job_names._MOST_VIEWS": _SHOWN,
     "spark.session.local_sockets._NONCE": _FORMAT,

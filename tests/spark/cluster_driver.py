@@ -19,7 +19,7 @@ import headwater as hw
 from conftest import SECRET_SETTINGS
 from headwater import spark as hws
 from headwater.spark.session.session import local_session
-from headwater.spark.shards import gang_job as gangs
+from headwater.spark.shards import transaction_job
 
 CLOSURE = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
 COMPONENTS = (
@@ -137,6 +137,6 @@ for name, (text, view, exchange) in queries.items():
         "feed": sorted([batch, kind, *row] for *row, kind, batch in feed),
         "exchange": hws.progress(str(folder / name))["exchange"],
     }
-told["encrypted"] = [tls is not None for _, tls in gangs._servers]
+told["encrypted"] = [tls is not None for _, tls in transaction_job._servers]
 print(json.dumps(told))
 spark.stop()

@@ -26,7 +26,7 @@ from headwater.spark.folders.local import LocalFolder
 from headwater.spark.folders.relay import Relay, RelayedFolder
 from headwater.spark.inputs.contract import agree
 from headwater.spark.session import encryption
-from headwater.spark.shards import gang_job as gangs
+from headwater.spark.shards import transaction_job
 from headwater.spark.shards.run_plan import choose_run_plan
 from tests.spark.conftest import FAR
 from tests.spark.test_maintain import COMPONENTS, NOW, drop, finish, link, lowest, rows, stream
@@ -150,7 +150,7 @@ def test_a_query_in_secret(spark: Any, asked: None, tmp_path: Path) -> None:
     links, place = {"link": stream(spark, tmp_path / "in")}, f"{FAR}{tmp_path}/check"
     finish(hws.maintain(hw.compile(COMPONENTS), links, checkpoint=place, shards=2, exchange="gang", trigger=NOW))
     assert rows(hws.view(place, "low")) == lowest(LINKS)
-    for servers in (gangs._servers, relay._relays):
+    for servers in (transaction_job._servers, relay._relays):
         assert any(kept is not None for _, kept in servers)
 
 

@@ -19,7 +19,7 @@ import headwater as hw
 from headwater import spark as hws
 from headwater.core.functions.registry import unregister
 from headwater.spark.session.failures import stopped
-from headwater.spark.shards import gang_job as gangs
+from headwater.spark.shards import transaction_job
 from tests.spark.test_maintain import CLOSURE, COMPONENTS, NOW, closure, drop, finish, link, rows, stream
 from tests.spark.workers import listening, python_workers
 
@@ -174,7 +174,9 @@ def test_nobody_joins_a_gang_without_its_token(spark: Any, tmp_path: Path, held:
     doors = {door for one in python_workers() for door in listening(one)}
     assert len({port for _, port in doors}) == 2
     assert {host for host, _ in doors} <= {"127.0.0.1", "::1"}, "they listen at the executor's own address alone"
-    addresses = {f"127.0.0.1:{port}" for _, port in doors} | {server.address for server in gangs._servers.values()}
+    addresses = {f"127.0.0.1:{port}" for _, port in doors} | {
+        server.address for server in transaction_job._servers.values()
+    }
     for address in addresses:
         with flight.connect(f"grpc://{address}") as client, pytest.raises(flight.FlightUnauthenticatedError):
             list(client.do_action(flight.Action("meet", b"{}")))

@@ -9,9 +9,8 @@ import pytest
 from pyspark import cloudpickle
 
 from headwater.spark import batches
-from headwater.spark.inputs import routes
-from headwater.spark.shards import gang_job as gangs
-from headwater.spark.shards import rounds, state_view
+from headwater.spark.inputs import bundles
+from headwater.spark.shards import rounds, state_view, transaction_job
 from headwater.spark.state import shard_cache
 
 
@@ -33,7 +32,7 @@ def _cell() -> object:
     return (lambda: value).__closure__[0]  # type: ignore[index]
 
 
-@pytest.mark.parametrize("module", [batches, gangs, rounds, routes, state_view])
+@pytest.mark.parametrize("module", [batches, transaction_job, rounds, bundles, state_view])
 def test_no_task_carries_a_cache_of_its_own(module: ModuleType) -> None:
     """A worker whose tasks each bring an empty cache opens its shards anew in every batch."""
     for function in _closures(module):

@@ -1,8 +1,8 @@
-"""The batches of a query, one after the other: run, commit, tell.
+"""The batches of a query, one after the other: run, commit, publish.
 
-The steps of a batch, in this order: all shards do their part and write it down (one job, or one per round of a
-shuffle); the driver commits; the sinks get the changes, from files that are removed once they have them. A driver that
-dies before the commit has done nothing; one that dies after it finds those files when it starts again.
+The steps of a batch, in this order: all shards do their part and write it to the checkpoint (one job, or one per round
+of a shuffle); the driver commits; the sinks get the changes, from files that are removed afterwards. A driver that dies
+before the commit has done nothing; one that dies after it finds those files when it starts again.
 """
 
 from __future__ import annotations
@@ -13,32 +13,30 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql import types as st
 
 from headwater.core.errors import HeadwaterError, StateError
 from headwater.engine.guard import Guard
 from headwater.exchange.wire import Run
 from headwater.spark.inputs import time_source as clocks
-from headwater.spark.inputs.bundles import DDL, arrive, shard_of
+from headwater.spark.inputs.bundles import DDL, arrive, shard_numbers, ship
 from headwater.spark.inputs.contract import Contract
-from headwater.spark.inputs.routes import gathered
 from headwater.spark.output.shard_output import late_rows, rows_with_keys, write_changes, write_rejected
 from headwater.spark.output.sinks import Sink
+from headwater.spark.session import worker
 from headwater.spark.session.failures import failure, raised, stopped
 from headwater.spark.session.job_names import described, title
 from headwater.spark.session.local_sockets import message_of, read_message
-from headwater.spark.session.worker import alone, prepare
-from headwater.spark.shards import handover, rounds
-from headwater.spark.shards.gang_job import ganged
-from headwater.spark.shards.retry import tried
+from headwater.spark.shards import handover
+from headwater.spark.shards.rounds import Begin
 from headwater.spark.shards.run_plan import RunPlan
 from headwater.spark.shards.state_view import Reading, reading_kind, remember
+from headwater.spark.shards.transaction_job import ShardWork, run_shards
 from headwater.spark.state import shard_cache
 from headwater.spark.state.checkpoint import Assignment, Checkpoint
 from headwater.spark.state.manifest import Manifest, Report
@@ -89,14 +87,16 @@ class Batches:
         self.__dict__.update(state, _checkpoint=None, _opening=threading.Lock())
 
     def refuse(self) -> None:
-        """Raise StateError if the checkpoint was made for something else, or the output is another query's; nothing
-        is taken or changed, so a run that is at work goes on."""
+        """Raise StateError if the checkpoint was made for something else, or the output is another query's.
+
+        It changes nothing, so that a run in progress goes on.
+        """
         found = Checkpoint(self._plan.checkpoint)
         found.refuse_other(self._plan.definition)
         self._sink.refuse_foreign(found, self._plan.contract)
 
     def open(self) -> Checkpoint:
-        """The checkpoint, which from now on is this run's."""
+        """The checkpoint; from now on only this run may commit to it."""
         with self._opening:
             if self._checkpoint is None:
                 found = Checkpoint(self._plan.checkpoint)
@@ -115,43 +115,44 @@ class Batches:
             self.problems.append(problem)
             LOG.error("batch %s failed: %s", batch, str(problem).partition("\n")[0])
             lost = None if self._checkpoint is None else self._checkpoint.lost()
-            if lost is not None and str(lost) != str(problem):  # what a later run does is felt here in many ways
+            if lost is not None and str(lost) != str(problem):  # a later run causes many kinds of errors here
                 raise lost from problem
             raise
 
     def _batch(self, frame: Any, batch: int) -> None:
-        spark = frame.sparkSession  # of this query alone, so that its settings are nobody else's
+        spark = frame.sparkSession  # of this query alone, so that its settings change no other query
         spark.conf.set("spark.sql.adaptive.enabled", "false")
         checkpoint = self.open()
         checkpoint.hold()
         if checkpoint.manifest is not None:
-            self._tell(spark, checkpoint.manifest, again=True)
+            self._publish(spark, checkpoint.manifest, again=True)
         if checkpoint.is_due(batch):
             made = self._run(spark, frame, checkpoint, batch)
-            self._tell(spark, made, again=made.epoch != checkpoint.hold().number)
+            self._publish(spark, made, again=made.epoch != checkpoint.hold().number)
 
     def _run(self, spark: Any, frame: Any, checkpoint: Checkpoint, batch: int) -> Manifest:
         begun = time.perf_counter()
         plan = self._plan
         assignment = checkpoint.assignment(plan.definition, plan.run_plan.sharding, batch, plan.guard)
         now = clocks.wall() if plan.by_wall else None
+        shards = plan.run_plan.shards
         if checkpoint.committed is None and self._static:
-            frame = gathered(spark, [*(_frame(spark, one) for one in self._static), frame], plan.run_plan.shards)
-        reports, about = tried(lambda: _reported(frame, plan, assignment, now))
+            static = [spark.createDataFrame(rows, DDL) if isinstance(rows, pa.Table) else rows for rows in self._static]
+            frame = ship([shard_numbers(spark, shards), *static, frame], shards)
+        reports, about = _reported(frame, plan, assignment, now)
         metrics = _metrics(plan, checkpoint.manifest, reports, about, time.perf_counter() - begun)
-        rejected: dict[str, int] = {}
-        for said in about:
-            for name, count in said["rejected"].items():
-                rejected[name] = rejected.get(name, 0) + count
-        set_aside = [name for said in about for name in said["set_aside"]]
+        rejected: Counter[str] = Counter()
+        for shard in about:
+            rejected.update(shard["rejected"])
+        set_aside = [name for shard in about for name in shard["set_aside"]]
         if rejected:
-            _log_set_aside(batch, rejected, [one for said in about for one in said["reasons"]], plan.checkpoint)
+            _log_set_aside(batch, rejected, [reason for shard in about for reason in shard["reasons"]], plan.checkpoint)
         return checkpoint.commit(
             plan.definition, batch, reports, rejected=rejected, set_aside=set_aside, metrics=metrics | {"batch": batch}
         )
 
-    def _tell(self, spark: Any, manifest: Manifest, *, again: bool) -> None:
-        """Bring a committed batch to the outside; `again`: an earlier run may have done so, or be about to."""
+    def _publish(self, spark: Any, manifest: Manifest, *, again: bool) -> None:
+        """Give a committed batch to the sinks; `again`: an earlier run may have done so, or be about to."""
         checkpoint = self.open()
         if again and not self._sink.is_pending(checkpoint, manifest):
             return
@@ -160,56 +161,46 @@ class Batches:
         except StateError:
             if not again or self._sink.is_pending(checkpoint, manifest):
                 raise
-            return  # the earlier run has told all of it, and has removed the files meanwhile
-        told = remember(checkpoint, manifest)
+            return  # the earlier run has published all of it, and has removed the files meanwhile
+        figures = remember(checkpoint, manifest)
         if self._on_batch is not None and not again:
-            self._on_batch(told)
+            self._on_batch(figures)
 
 
 def _log_set_aside(batch: int, rejected: dict[str, int], reasons: list[str], checkpoint: str) -> None:
-    """One line a batch, so that rows do not vanish without a word."""
+    """Warn in one line a batch, so that no row vanishes silently."""
     counts = ", ".join(f"{count:,} of `{name}`" for name, count in sorted(rejected.items()))
     first = "; ".join(list(dict.fromkeys(reasons))[:_REASONS])
     LOG.warning("batch %s set rows aside: %s (%s); they are in %s/headwater/rejected", batch, counts, first, checkpoint)
 
 
-def _frame(spark: Any, static: Any) -> Any:
-    return spark.createDataFrame(static, DDL) if isinstance(static, pa.Table) else static
-
-
 def _reported(
-    sent: Any, plan: Plan, assignment: Assignment, now: int | None
+    bundles: Any, plan: Plan, assignment: Assignment, now: int | None
 ) -> tuple[list[Report], list[dict[str, Any]]]:
     """What the shards report of a batch, once they have done it."""
-    text = f"{title(plan.contract.program)}; batch {assignment.batch} ({plan.run_plan.sharding.kind})"
-    with described(sent.sparkSession, text):
-        told = _ran(sent, plan, assignment, now, text).collect()
-    about = [json.loads(row["about"]) for row in told]
-    wrong = raised(about)
-    if wrong is not None:
-        raise wrong
-    return [Report.from_text(row["report"]) for row in told], about
+    contract, run_plan = plan.contract, plan.run_plan
+    about = f"{title(contract.program)}; batch {assignment.batch} ({run_plan.sharding.kind})"
+
+    def alone(shard: int, bundles: list[pa.RecordBatch]) -> Any:
+        return json.loads(handover.run(Batch(contract, assignment, now, shard, bundles)))
+
+    work = ShardWork(_beginning(contract, assignment, now), alone, _give, _REPORT_TYPE)
+    with described(bundles.sparkSession, about):
+        return run_shards(bundles, work, run_plan, about, _collected)
 
 
-def _ran(sent: Any, plan: Plan, assignment: Assignment, now: int | None, text: str) -> Any:
-    begin, shards = _beginning(plan.contract, assignment, now), plan.run_plan.shards
-    if plan.run_plan.exchange == "shuffle":
-        return rounds.outcomes(rounds.exchange(sent, begin, shards, text), begin, shards, _give, _REPORT_TYPE)
-    if plan.run_plan.exchange == "gang":
-        return ganged(sent, begin, shards, _give, _REPORT_TYPE, _failed)
-    contract = plan.contract
-
-    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        bundles = list(batches)
-        shard = shard_of(bundles, TaskContext.get().partitionId())
-        yield from _give(shard, json.loads(handover.run(Batch(contract, assignment, now, shard, bundles))))
-
-    return sent.mapInArrow(work, _REPORT_TYPE)
+def _collected(rows: Any) -> tuple[list[Report], list[dict[str, Any]]]:
+    found = rows.collect()
+    about = [json.loads(row["about"]) for row in found]
+    problem = raised(about)
+    if problem is not None:
+        raise problem
+    return [Report.from_text(row["report"]) for row in found], about
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch of a shard that needs no other shard: an call for whichever worker is best placed."""
+    """A batch of a shard that needs no other: a call for the worker that is best placed."""
 
     changes: ClassVar[bool] = True
     contract: Contract
@@ -221,10 +212,10 @@ class Batch:
     def __call__(self, cancelled: Callable[[], bool]) -> bytes:
         begin = _beginning(self.contract, self.assignment, self.wall, cancelled)
         try:
-            told = alone(begin(self.shard, self.bundles))
+            result = worker.alone(begin(self.shard, self.bundles))
         except HeadwaterError as problem:
-            told = _failed(problem)
-        return json.dumps(told).encode()
+            result = _failed(problem)
+        return json.dumps(result).encode()
 
     @property
     def kind(self) -> str:
@@ -240,7 +231,7 @@ class Batch:
 
     def like(self, kind: str, message: bytes) -> Batch | Reading:
         if kind != self.kind:
-            return Reading.told(self.contract.functions, self.assignment, self.shard, message)
+            return Reading.from_message(self.contract.functions, self.assignment, self.shard, message)
         about, bundles = read_message(message)
         assignment = self.assignment.like(self.shard, about["assignment"])
         return Batch(self.contract, assignment, about["wall"], self.shard, bundles)
@@ -248,16 +239,16 @@ class Batch:
 
 def _beginning(
     contract: Contract, assignment: Assignment, wall: int | None, cancelled: Callable[[], bool] = lambda: False
-) -> Callable[..., Run]:
+) -> Begin:
     def begin(shard: int, bundles: list[pa.RecordBatch]) -> Run:
-        prepare(contract.functions)
+        worker.prepare(contract.functions)
         arrived = arrive(bundles, assignment.sharding)
         deletes = dict(arrived.deletes)
         if arrived.cleared:
             with shard_cache.SHARD_CACHE.reading(assignment, shard) as member:
                 for relation, rows in rows_with_keys(member, arrived.cleared).items():
                     deletes[relation] = pa.concat_tables([deletes[relation], rows]) if relation in deletes else rows
-        now = max((one for one in (arrived.latest, wall) if one is not None), default=None)
+        now = max((time for time in (arrived.latest, wall) if time is not None), default=None)
         done = yield from shard_cache.SHARD_CACHE.transaction(
             assignment, shard, arrived.inserts, deletes, now=now, cancelled=cancelled
         )
@@ -265,10 +256,10 @@ def _beginning(
         set_aside = [*arrived.rejected, *late]
         about = {
             "rows": sum(count for name, count in arrived.rows.items() if assignment.sharding.tells(name, shard)),
-            "rejected": dict(Counter(one.relation for one in set_aside)),
+            "rejected": dict(Counter(row.relation for row in set_aside)),
             "late": len(late),
             "set_aside": write_rejected(assignment, shard, set_aside),
-            "reasons": list(dict.fromkeys(f"{one.relation}: {one.reason}" for one in set_aside))[:_REASONS],
+            "reasons": list(dict.fromkeys(f"{row.relation}: {row.reason}" for row in set_aside))[:_REASONS],
             "feed": write_changes(assignment, shard, contract.views, done.outcome),
         }
         return done.report.to_text(), about
@@ -276,8 +267,9 @@ def _beginning(
     return begin
 
 
-def _give(_: int, told: tuple[str, dict[str, Any]]) -> Iterator[pa.RecordBatch]:
-    yield pa.RecordBatch.from_arrays([pa.array([told[0]]), pa.array([json.dumps(told[1])])], schema=_REPORT)
+def _give(_: int, result: tuple[str, dict[str, Any]] | HeadwaterError) -> Iterator[pa.RecordBatch]:
+    report, about = _failed(result) if isinstance(result, HeadwaterError) else result
+    yield pa.RecordBatch.from_arrays([pa.array([report]), pa.array([json.dumps(about)])], schema=_REPORT)
 
 
 def _failed(problem: HeadwaterError) -> tuple[str, dict[str, Any]]:
@@ -287,7 +279,7 @@ def _failed(problem: HeadwaterError) -> tuple[str, dict[str, Any]]:
 def _metrics(
     plan: Plan, before: Manifest | None, reports: list[Report], about: list[dict[str, Any]], seconds: float
 ) -> dict[str, Any]:
-    """The figures of a batch, as plain values; `rows` counts what every view holds after it."""
+    """The figures of a batch, as plain values; `rows` counts the rows of every view after it."""
     held = dict(before.metrics["rows"]) if before is not None else {}
     stale = dict(before.metrics["stale"]) if before is not None else {}
     changed: dict[str, dict[str, int]] = {}
@@ -298,16 +290,16 @@ def _metrics(
         held[view.name] = held.get(view.name, 0) + came - went
         stale[view.name] = stale.get(view.name, 0) + came + went
     feed: dict[str, list[str]] = {view.name: [] for view in plan.contract.views}
-    for said in about:
-        for name, file in said["feed"].items():
+    for shard in about:
+        for name, file in shard["feed"].items():
             feed[name].append(file)
     return {
         "kind": plan.run_plan.sharding.kind,
         "exchange": plan.run_plan.exchange,
         "shards": plan.run_plan.shards,
-        "rows_in": sum(said["rows"] for said in about),
-        "rejected": sum(sum(said["rejected"].values()) for said in about),
-        "late": sum(said["late"] for said in about),
+        "rows_in": sum(shard["rows"] for shard in about),
+        "rejected": sum(sum(shard["rejected"].values()) for shard in about),
+        "late": sum(shard["late"] for shard in about),
         "now": clocks.shown(plan.contract.program, reports[0].clock),
         "changed": changed,
         "rows": held,

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.errors import PySparkException
 from pyspark.sql import Observation
 from pyspark.sql import functions as sf
@@ -27,23 +26,20 @@ from headwater.exchange.wire import Run
 from headwater.pipeline import CompiledProgram
 from headwater.program.time.program_clock import clock_type
 from headwater.spark.inputs import time_source as clocks
-from headwater.spark.inputs.bundles import Arrived, arrive, shard_of
+from headwater.spark.inputs.bundles import Arrived, arrive, route, shard_numbers, ship
 from headwater.spark.inputs.combined_views import Wide
 from headwater.spark.inputs.contract import Contract, agree, refuse_others
 from headwater.spark.inputs.frame_cache import kept
 from headwater.spark.inputs.program_text import program_of
-from headwater.spark.inputs.routes import gathered, routed
 from headwater.spark.session import worker
 from headwater.spark.session.failures import failure, found_in, raised
 from headwater.spark.session.job_names import described, title
 from headwater.spark.session.session import is_connect, session_of
-from headwater.spark.session.worker import alone, prepare
-from headwater.spark.shards import rounds
-from headwater.spark.shards.gang_job import Give, ganged
-from headwater.spark.shards.retry import tried
+from headwater.spark.shards.rounds import Begin
 from headwater.spark.shards.run_plan import RunPlan, choose_run_plan
+from headwater.spark.shards.transaction_job import ShardWork, run_shards
 
-_WRONG = "_wrong"  # a column beside those of the views: what went wrong at a shard
+_ERROR = "_error"  # a column beside those of the views: the error of a shard
 
 
 def evaluate(
@@ -79,7 +75,7 @@ def evaluate(
     if moment is None and clocks.lives_by_wall(program, None):
         moment = clocks.wall()
     with described(spark, f"{title(program)} ({run_plan.sharding.kind})"):
-        frames = [routed(inputs[one.relation], one, run_plan.sharding, run_plan.shards) for one in contract.inputs]
+        frames = [route(inputs[given.relation], given, run_plan.sharding, run_plan.shards) for given in contract.inputs]
         try:
             frame = _computed(spark, frames, contract, run_plan, bound, moment)
         except PySparkException as problem:
@@ -92,90 +88,63 @@ def evaluate(
 
 
 def _computed(
-    spark: Any, frames: list[Any], contract: Contract, run_plan: RunPlan, guard: Guard, moment: int | None
+    spark: Any, frames: list[Any], contract: Contract, plan: RunPlan, guard: Guard, moment: int | None
 ) -> Any:
+    """The rows of all views, computed and held by the executors."""
+    begin = _beginning(contract, plan.sharding, plan.shards, guard, moment)
     wide = Wide(contract.views)
-    begin = _beginning(contract, run_plan.sharding, run_plan.shards, guard, moment)
-    give = _giving(contract)
-    sent = gathered(spark, frames, run_plan.shards)
-    if run_plan.exchange == "shuffle":
-        return tried(lambda: _shuffled(sent, begin, run_plan.shards, give, wide.schema, title(contract.program)))
-    if run_plan.exchange == "gang":
-        return tried(lambda: _ganged(sent, begin, run_plan.shards, give, wide))
+    schema = st.StructType([*wide.schema, st.StructField(_ERROR, st.StringType())])
 
-    give_or_tell, wider = _telling(give, wide)
-
-    def compute(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        bundles = list(batches)
-        shard = shard_of(bundles, TaskContext.get().partitionId())
+    def alone(shard: int, bundles: list[pa.RecordBatch]) -> Any:
         with worker.TURN:
-            try:
-                told = alone(begin(shard, bundles))
-            except HeadwaterError as problem:
-                told = problem
-        yield from give_or_tell(shard, told)
+            return worker.alone(begin(shard, bundles))
 
-    return _settled(sent.mapInArrow(compute, wider))
+    def collect(rows: Any) -> Any:
+        # A barrier stage cannot be cut short or joined with others, so its rows are shuffled first.
+        return _held(rows.repartition(plan.shards) if plan.exchange == "gang" else rows)
 
-
-def _ganged(sent: Any, begin: rounds.Begin, shards: int, give: Give, wide: Wide) -> Any:
-    give_or_tell, wider = _telling(give, wide)
-    return _settled(ganged(sent, begin, shards, give_or_tell, wider, lambda problem: problem).repartition(shards))
+    work = ShardWork(begin, alone, _giving(contract), schema)
+    bundles = ship([shard_numbers(spark, plan.shards), *frames], plan.shards)
+    return run_shards(bundles, work, plan, title(contract.program), collect)
 
 
-def _telling(give: Give, wide: Wide) -> tuple[Give, Any]:
-    """What a shard gives, with a column beside it for an error of ours: Spark would run a stage that fails by one
-    again, and bury it in a trace."""
-
-    def give_or_tell(shard: int, told: Any) -> Iterator[pa.RecordBatch]:
-        if not isinstance(told, HeadwaterError):
-            for batch in give(shard, told):
-                yield batch.append_column(_WRONG, pa.nulls(batch.num_rows, pa.string()))
-            return
-        nothing = pa.RecordBatch.from_arrays([pa.nulls(1, one.type) for one in wide.arrow], schema=wide.arrow)
-        yield nothing.append_column(_WRONG, pa.array([json.dumps(failure(told))]))
-
-    return give_or_tell, st.StructType([*wide.schema, st.StructField(_WRONG, st.StringType())])
-
-
-def _settled(told: Any) -> Any:
-    """The rows that all shards gave, computed and held; or the error that one of them told."""
-    if is_connect(told.sparkSession):  # which tells nothing of what is observed while a copy is made
-        found = kept(told)
-        said = [row[_WRONG] for row in found.where(sf.col(_WRONG).isNotNull()).select(_WRONG).collect()]
+def _held(rows: Any) -> Any:
+    """The rows, computed and held by the executors; raises the error of a shard, if there is one."""
+    if is_connect(rows.sparkSession):  # it does not report what is observed while a copy is made
+        found = kept(rows)
+        errors = [row[_ERROR] for row in found.where(sf.col(_ERROR).isNotNull()).select(_ERROR).collect()]
     else:
         seen = Observation()
-        found = kept(told.observe(seen, sf.collect_set(_WRONG).alias("wrong")))
-        said = seen.get["wrong"]
-    wrong = raised(map(json.loads, said))
-    if wrong is not None:
-        raise wrong
+        found = kept(rows.observe(seen, sf.collect_set(_ERROR).alias("errors")))
+        errors = seen.get["errors"]
+    problem = raised(map(json.loads, errors))
+    if problem is not None:
+        raise problem
     return found
 
 
-def _shuffled(sent: Any, begin: rounds.Begin, shards: int, give: Give, schema: Any, about: str) -> Any:
-    return kept(rounds.outcomes(rounds.exchange(sent, begin, shards, about), begin, shards, give, schema))
-
-
-def _beginning(
-    contract: Contract, sharding: Sharding, shards: int, guard: Guard, moment: int | None
-) -> Callable[..., Run]:
+def _beginning(contract: Contract, sharding: Sharding, shards: int, guard: Guard, moment: int | None) -> Begin:
     def begin(shard: int, bundles: list[pa.RecordBatch]) -> Run:
-        prepare(contract.functions)
+        worker.prepare(contract.functions)
         arrived = arrive(bundles, sharding)
         _refuse_rejected(arrived)
-        now = max((one for one in (arrived.latest, moment) if one is not None), default=None)
+        now = max((time for time in (arrived.latest, moment) if time is not None), default=None)
         member = Member(sharding, shard, shards, guard, worker.memory_of_worker(shards))
         return member.transaction(arrived.inserts, {}, now=now, first=True)
 
     return begin
 
 
-def _giving(contract: Contract) -> Give:
-    def give(_: int, outcome: Outcome) -> Iterator[pa.RecordBatch]:
+def _giving(contract: Contract) -> Callable[[int, Outcome | HeadwaterError], Iterator[pa.RecordBatch]]:
+    def give(_: int, result: Outcome | HeadwaterError) -> Iterator[pa.RecordBatch]:
         wide = Wide(contract.views)
+        if isinstance(result, HeadwaterError):
+            nothing = pa.RecordBatch.from_arrays([pa.nulls(1, field.type) for field in wide.arrow], schema=wide.arrow)
+            yield nothing.append_column(_ERROR, pa.array([json.dumps(failure(result))]))
+            return
         for at, view in enumerate(contract.views):
-            yield from wide.pack(at, outcome.changes[view.name][0])
+            for batch in wide.pack(at, result.changes[view.name][0]):
+                yield batch.append_column(_ERROR, pa.nulls(batch.num_rows, pa.string()))
 
     return give
 

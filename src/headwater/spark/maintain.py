@@ -1,9 +1,9 @@
 """A program over streams: its views maintained, batch by batch, as one Structured Streaming query.
 
-All input streams feed one query. Each micro-batch is one transaction: its rows are sent to the shards that hold them,
-every shard brings its part of the views up to date, writes what it was given to the checkpoint, and tells the driver,
-which commits the batch with one file. A batch is applied whole and once, whatever dies in between: a batch that was
-committed is skipped when Spark brings it again, and one that was not leaves nothing behind.
+All input streams feed one query. Each micro-batch is one transaction: its rows are routed to shards, every shard brings
+its part of the views up to date, writes what it received to the checkpoint, and reports to the driver, which commits
+the batch with one file. A batch is applied whole and once, whatever fails in between: a committed batch is skipped when
+Spark brings it again, and one that was not committed leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from headwater.spark.batches import Batches, Plan
 from headwater.spark.folders import refuse_hadoop
 from headwater.spark.inputs import time_source as clocks
 from headwater.spark.inputs import watermarks
-from headwater.spark.inputs.contract import agree, refuse_others
+from headwater.spark.inputs.bundles import route, ship
+from headwater.spark.inputs.contract import Contract, agree, refuse_others
 from headwater.spark.inputs.program_text import program_of
-from headwater.spark.inputs.routes import delivered, routed
 from headwater.spark.output.current_table import CURRENT
 from headwater.spark.output.sinks import Sink
 from headwater.spark.session.preflight import preflight
@@ -86,41 +86,66 @@ def maintain(
     spark = session_of(streams)
     if is_connect(spark):
         refuse_hadoop(str(checkpoint))
-    program = program_of(program, frames)
-    schemas = [(relation, frame.schema) for relation, frame in frames]
-    contract = agree(program, schemas, optional=optional, changes=True)
-    late = watermarks.with_watermarks(program, watermarks.found(contract.inputs, [schema for _, schema in schemas]))
-    if late is not program:
-        program, contract = late, agree(late, schemas, optional=optional, changes=True)
-    by_wall = clocks.lives_by_wall(program, clock)
-    if shards is None and not is_connect(spark):
-        manifest = Checkpoint(checkpoint).manifest
-        shards = None if manifest is None else manifest.definition.shards
-    run_plan = choose_run_plan(spark, contract, shards, exchange)
-    names = {one.relation: one.names for one in contract.inputs}
-    noted = {"views": views_noted(contract.views)}
-    definition = QueryDefinition.of(
-        program, run_plan.sharding, run_plan.shards, known=contract.known, columns=names, notes=noted
-    )
-    sent = [
-        routed(frame, one, run_plan.sharding, run_plan.shards)
-        for (_, frame), one in zip(frames, contract.inputs, strict=True)
+    contract = _agreed(program_of(program, frames), frames, optional)
+    plan = _planned(spark, contract, str(checkpoint), shards, exchange, Guard.of(guard), clock)
+    routed = [
+        route(frame, given, plan.run_plan.sharding, plan.run_plan.shards)
+        for (_, frame), given in zip(frames, contract.inputs, strict=True)
     ]
-    static = [frame for frame in sent if not frame.isStreaming]
     if output is not None:
         _refuse_unknown(spark, format)
     preflight(spark)
-    bound = Guard.of(guard)
-    plan = Plan(contract, run_plan, definition, str(checkpoint), bound, by_wall)
+    static = [frame for frame in routed if not frame.isStreaming]
     sink = Sink(output, format, dict(options or {}), current)
     batches = Batches(plan, sink, _portable(spark, static), foreach_changes, on_batch)
     if not is_connect(spark):
         batches.refuse()  # a checkpoint of another program is refused here, not in the first batch
-    flows = [frame for frame in sent if frame.isStreaming]
-    if by_wall:
+    flows = [frame for frame in routed if frame.isStreaming]
+    if plan.by_wall:
         flows.append(clocks.heartbeat(spark))
-    writer = delivered(flows, run_plan.shards).writeStream.foreachBatch(batches)
-    writer = writer.option("checkpointLocation", str(checkpoint))
+    writer = ship(flows, plan.run_plan.shards).writeStream.foreachBatch(batches)
+    return _started(spark, writer, batches, str(checkpoint), trigger, name)
+
+
+def _agreed(program: CompiledProgram, frames: list[tuple[str, Any]], optional: Iterable[str]) -> Contract:
+    """The contract with these frames, whose watermarks say how late rows may come where the program does not."""
+    schemas = [(relation, frame.schema) for relation, frame in frames]
+    contract = agree(program, schemas, optional=optional, changes=True)
+    late = watermarks.with_watermarks(program, watermarks.found(contract.inputs, [schema for _, schema in schemas]))
+    return contract if late is program else agree(late, schemas, optional=optional, changes=True)
+
+
+def _planned(
+    spark: Any,
+    contract: Contract,
+    checkpoint: str,
+    shards: int | None,
+    exchange: str | None,
+    guard: Guard,
+    clock: str | None,
+) -> Plan:
+    """What the query runs; the number of shards is the user's, or the checkpoint's, or what seems best."""
+    by_wall = clocks.lives_by_wall(contract.program, clock)
+    if shards is None and not is_connect(spark):
+        manifest = Checkpoint(checkpoint).manifest
+        shards = None if manifest is None else manifest.definition.shards
+    run_plan = choose_run_plan(spark, contract, shards, exchange)
+    definition = QueryDefinition.of(
+        contract.program,
+        run_plan.sharding,
+        run_plan.shards,
+        known=contract.known,
+        columns={given.relation: given.names for given in contract.inputs},
+        notes={"views": views_noted(contract.views)},
+    )
+    return Plan(contract, run_plan, definition, checkpoint, guard, by_wall)
+
+
+def _started(
+    spark: Any, writer: Any, batches: Batches, checkpoint: str, trigger: Mapping[str, Any] | None, name: str | None
+) -> Any:
+    """The query, started and with the checkpoint opened; one that Spark refuses takes nothing from any other."""
+    writer = writer.option("checkpointLocation", checkpoint)
     if name is not None:
         writer = writer.queryName(name)
     if trigger is not None:
@@ -132,17 +157,12 @@ def maintain(
         raise StateError(f"Spark cannot start a query with the checkpoint {checkpoint}: {reason}") from problem
     noting(query, batches.problems)
     if not is_connect(spark):
-        _take_over(query, batches)
+        try:
+            batches.open()
+        except BaseException:
+            query.stop()
+            raise
     return query
-
-
-def _take_over(query: Any, batches: Batches) -> None:
-    """Open the checkpoint for a query that Spark has started; one that it refuses takes nothing from any other."""
-    try:
-        batches.open()
-    except BaseException:
-        query.stop()
-        raise
 
 
 def _refuse_nowhere(checkpoint: Any, output: Any, trigger: Any) -> None:

@@ -1,10 +1,11 @@
 """Base rows on their way to the shards, as bundles: Arrow tables in one binary column, beside the shard that gets them.
 
-The task that reads an input sifts its rows (what does not fit is set aside with its reason), and sends each row to the
-shard that holds it. The shard puts the bundles into their order and takes the net effect: of several changes of one row
-the last one counts. Order is that of the task's rows, tasks by number; `sequence` comes before (the files of a folder
-in the order of their arrival), and a column `_order` before everything, or the number of the commit that a change came
-with.
+    route    a task that reads an input sets misfits aside, and chooses the shard of every other row
+    ship     Spark brings the bundles of a shard to its partition
+    arrive   the shard orders its bundles and takes their net effect: of several changes of a row the last one counts
+
+Order is that of the task's rows, tasks by number; `sequence` comes before (static rows before those of streams), and a
+column `_order` before everything, or the number of the commit that a change came with.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql import functions as sf
 
 from headwater.core.types import Type
 from headwater.engine.codes.columns import column_codes
@@ -51,15 +54,43 @@ _ROWS = 1 << 17
 _REJECTED_SCHEMA = pa.schema([("relation", pa.string()), ("reason", pa.string()), ("row", pa.string())])
 
 
+def route(frame: Any, given: Input, sharding: Sharding, shards: int) -> Any:
+    """A DataFrame's rows in bundles, each with its shard; static rows come before those of streams."""
+    sequence = "stream" if frame.isStreaming else ""
+
+    def bundled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from bundle(batches, given, sharding, shards, TaskContext.get().partitionId(), sequence)
+
+    # By place: to Spark, several columns may have one name. Rows without columns would not be counted.
+    places = [f"c{at}" for at in range(len(frame.columns))]
+    seen = frame.toDF(*places) if places else frame.select(sf.lit(True).alias("row"))
+    return seen.mapInArrow(bundled, DDL)
+
+
+def shard_numbers(spark: Any, shards: int) -> Any:
+    """An empty bundle for every shard, so that each runs and knows its number, also where it gets no rows."""
+    rest = (f"'{NUMBER}' as relation", "'' as sequence", "bigint(0) as place", "binary('') as payload")
+    return spark.range(0, shards, 1, 1).selectExpr("int(id) as shard", *rest)
+
+
+def ship(frames: list[Any], shards: int) -> Any:
+    """The bundles of all these frames, which may be streams, in the partition of their shard."""
+    every = reduce(lambda left, right: left.unionAll(right), frames)
+    # As text: every other word of an expression is a call to the JVM, and queries start with this.
+    receivers = f"explode(if(shard = {EVERYWHERE}, sequence(0, {shards - 1}), array(shard))) as shard"
+    others = [name for name in SCHEMA.names if name != "shard"]
+    return every.selectExpr(receivers, *others).repartitionById(shards, sf.col("shard"))
+
+
 def bundle(
     batches: Iterable[pa.RecordBatch], given: Input, sharding: Sharding, shards: int, task: int, sequence: str = ""
 ) -> Iterator[pa.RecordBatch]:
-    """The rows that one task reads of one input, on their way; they come after those of any lesser `sequence`."""
+    """The rows that one task reads of one input, in bundles; they come after those of any lesser `sequence`."""
     seat = _Seat(task, sequence)
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
-        if sum(one.num_rows for one in waiting) >= _ROWS:
+        if sum(part.num_rows for part in waiting) >= _ROWS:
             yield from _bundled(pa.Table.from_batches(waiting), given, sharding, shards, seat)
             waiting = []
     if waiting:
@@ -85,15 +116,15 @@ def _bundled(rows: pa.Table, given: Input, sharding: Sharding, shards: int, seat
     if moment is not None:
         yield _record(EVERYWHERE, _CLOCK, "", moment, b"")
     for relation in sharding.fed(given.relation):
-        yield from spread(sifted, relation, sharding, shards, seat.next(), seat.sequence)
+        yield from _by_shard(sifted, relation, sharding, shards, seat.next(), seat.sequence)
     if rejected:
         yield _row(0, _REJECTED, "", seat.next(), _rejected_table(rejected))
 
 
-def spread(
-    rows: pa.Table, relation: str, sharding: Sharding, shards: int, place: int, sequence: str = ""
+def _by_shard(
+    rows: pa.Table, relation: str, sharding: Sharding, shards: int, place: int, sequence: str
 ) -> Iterator[pa.RecordBatch]:
-    """One bundle per shard that gets any of these rows; what all get is sent once, for everyone."""
+    """One bundle per shard that gets any of these rows; rows that all get are bundled once."""
     if not rows.num_rows:
         return
     table = sharding.table(relation)

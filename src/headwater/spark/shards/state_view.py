@@ -61,10 +61,10 @@ def figures(manifest: Manifest) -> dict[str, Any]:
 
 def remember(checkpoint: Checkpoint, manifest: Manifest) -> dict[str, Any]:
     """Keep the figures of a batch for as long as a listener may need to ask for them."""
-    told = _latest[checkpoint.folder.path, manifest.batch] = figures(manifest)
+    found = _latest[checkpoint.folder.path, manifest.batch] = figures(manifest)
     while len(_latest) > _KEPT:
         del _latest[next(iter(_latest))]
-    return told
+    return found
 
 
 def view_of(spark: Any, checkpoint: Checkpoint, name: str) -> Any:
@@ -77,7 +77,7 @@ def view_of(spark: Any, checkpoint: Checkpoint, name: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The rows that a shard has of a view: an call for whichever worker is best placed."""
+    """The rows that a shard has of a view: a call for the worker that is best placed."""
 
     changes: ClassVar[bool] = False
     functions: tuple[tuple[str, Function], ...]
@@ -106,13 +106,13 @@ class Reading:
         return kind == self.kind
 
     def like(self, kind: str, message: bytes) -> Reading:
-        return Reading.told(self.functions, self.assignment, self.shard, message)
+        return Reading.from_message(self.functions, self.assignment, self.shard, message)
 
     @classmethod
-    def told(
+    def from_message(
         cls, functions: tuple[tuple[str, Function], ...], assignment: Assignment, shard: int, message: bytes
     ) -> Reading:
-        """The reading that a message tells, by a worker that has these functions and an assignment of the shard."""
+        """The reading of a message, by a worker that has these functions and an assignment of the shard."""
         about, _ = read_message(message)
         return cls(functions, "", assignment.like(shard, about["assignment"]), shard, about["view"])
 
