@@ -58,26 +58,22 @@ def maintain(
     trigger: Mapping[str, Any] | None = None,
     name: str | None = None,
 ) -> Any:
-    """Start a StreamingQuery that keeps the program's views right; the query's `stop` ends it.
+    """Start a StreamingQuery that keeps the views of a program up to date; its `stop` ends it.
 
-    The program is compiled, or a text; the tables of an SQL text have the columns of their streams.
-    `inputs` are streaming DataFrames, and static ones beside them, by relation (or a list of them for one relation;
-    static rows come first). Every base relation that the views rest on is among them, or declared optional in the
-    program, or named in `optional`. Rows come with a column `_change_type` (insert, delete, update_preimage,
-    update_postimage, as in Delta's change feed) or are all inserts. Rows that do not fit are set aside under the
-    checkpoint, with the reason. `output` gets a folder per view: `changes`, with `_change_type` and `_batch_id`, and
-    `current`; of the format iceberg it names where a catalog has its tables, of kafka a topic.
-    `foreach_changes(changes, batch)` is called with a DataFrame of changes per view, `on_batch(metrics)` with figures.
+    The program is compiled, or a text; the tables of an SQL text have the columns of their streams. `inputs` are
+    streaming DataFrames by relation, or lists of them, and static ones, whose rows come first. Every base relation that
+    the views rest on is among them, or declared optional in the program, or named in `optional`. Rows have a column
+    `_change_type` (insert, delete, update_preimage, update_postimage, as in Delta's change feed) or are all inserts.
+    Rows that do not fit are set aside under the checkpoint, with the reason. `output` gets a folder per view:
+    `changes`, with `_change_type` and `_batch_id`, and `current`; for iceberg it is the namespace of a catalog, for
+    kafka a topic. `foreach_changes(changes, batch)` gets a DataFrame of changes per view, `on_batch(metrics)` figures.
     `trigger` is what `DataStreamWriter.trigger` takes, as in {"availableNow": True}.
 
-    `clock` says what moves time on where the program knows any: "event", the times of the rows, or "wall", the wall
-    clock too; by default only programs without streams, whose rows have a ttl, live by the wall clock. Rows of a stream
-    that come later than its `lateness` allows, or the watermark of its DataFrame, are set aside like those that do not
-    fit.
+    `clock` says what moves time on: "event", the times of the rows, or "wall", the wall clock too. By default only
+    programs without streams, whose rows have a ttl, follow the wall clock. Rows of a stream that come later than its
+    `lateness` or the watermark of its DataFrame allows are set aside, too.
     """
-    if current not in CURRENT:
-        raise ValueError(f"current is one of {', '.join(CURRENT)}, not {current!r}")
-    _refuse_nowhere(checkpoint, output, trigger)
+    _refuse_options(checkpoint, output, trigger, current)
     frames = [(relation, frame) for relation, given in inputs.items() for frame in _listed(given)]
     refuse_others(frames, streams=True)
     streams = [frame for _, frame in frames if frame.isStreaming]
@@ -88,23 +84,19 @@ def maintain(
         refuse_hadoop(str(checkpoint))
     contract = _agreed(program_of(program, frames), frames, optional)
     plan = _planned(spark, contract, str(checkpoint), shards, exchange, Guard.of(guard), clock)
-    routed = [
-        route(frame, given, plan.run_plan.sharding, plan.run_plan.shards)
-        for (_, frame), given in zip(frames, contract.inputs, strict=True)
-    ]
+    sharding, count = plan.run_plan.sharding, plan.run_plan.shards
+    routed = [route(frame, given, sharding, count) for (_, frame), given in zip(frames, contract.inputs, strict=True)]
     if output is not None:
         _refuse_unknown(spark, format)
     preflight(spark)
-    static = [frame for frame in routed if not frame.isStreaming]
-    sink = Sink(output, format, dict(options or {}), current)
-    batches = Batches(plan, sink, _portable(spark, static), foreach_changes, on_batch)
+    static = _portable(spark, [frame for frame in routed if not frame.isStreaming])
+    batches = Batches(plan, Sink(output, format, dict(options or {}), current), static, foreach_changes, on_batch)
     if not is_connect(spark):
         batches.refuse()  # a checkpoint of another program is refused here, not in the first batch
     flows = [frame for frame in routed if frame.isStreaming]
     if plan.by_wall:
         flows.append(clocks.heartbeat(spark))
-    writer = ship(flows, plan.run_plan.shards).writeStream.foreachBatch(batches)
-    return _started(spark, writer, batches, str(checkpoint), trigger, name)
+    return _started(spark, ship(flows, count), batches, str(checkpoint), trigger, name)
 
 
 def _agreed(program: CompiledProgram, frames: list[tuple[str, Any]], optional: Iterable[str]) -> Contract:
@@ -142,10 +134,10 @@ def _planned(
 
 
 def _started(
-    spark: Any, writer: Any, batches: Batches, checkpoint: str, trigger: Mapping[str, Any] | None, name: str | None
+    spark: Any, bundles: Any, batches: Batches, checkpoint: str, trigger: Mapping[str, Any] | None, name: str | None
 ) -> Any:
     """The query, started and with the checkpoint opened; one that Spark refuses takes nothing from any other."""
-    writer = writer.option("checkpointLocation", checkpoint)
+    writer = bundles.writeStream.foreachBatch(batches).option("checkpointLocation", checkpoint)
     if name is not None:
         writer = writer.queryName(name)
     if trigger is not None:
@@ -165,7 +157,9 @@ def _started(
     return query
 
 
-def _refuse_nowhere(checkpoint: Any, output: Any, trigger: Any) -> None:
+def _refuse_options(checkpoint: Any, output: Any, trigger: Any, current: str) -> None:
+    if current not in CURRENT:
+        raise ValueError(f"current is one of {', '.join(CURRENT)}, not {current!r}")
     if not checkpoint:
         raise ValueError("checkpoint is the folder that the query keeps its state in; give one")
     if output == "":
