@@ -56,7 +56,7 @@ LOWERED: Mapping[str, int] = {
     "spark.state.snapshot_policy._MOST_LOGS": 2,
     "spark.state.checkpoint._SWEEP_EVERY": 1,
     "spark.folders.relay._PART": 64,
-    "spark.inputs.combined_views._ROWS": 1,
+    "spark.output.combined_views._ROWS": 1,
 }
 
 HASHED: Mapping[str, int] = {"engine.store.index._DIRECT_CELLS_PER_ROW": 0, "engine.store.index._DIRECT_FLOOR": 0}
@@ -119,7 +119,7 @@ KEPT: Mapping[str, str] = {
     "spark.output.current_table._SMALL": _TOLD,
     "spark.shards.transaction_job.TRIES": "tries, not a size",
     "spark.folders.hadoop._BUFFER": "handed to Hadoop's own copying",
-    "spark.session.job_names._MOST_VIEWS": _SHOWN,
+    "spark.session.session._MOST_VIEWS": _SHOWN,
     "spark.session.local_sockets._NONCE": _FORMAT,
     "spark.shards.open_transactions._KEPT": "entries of a cache",
     "spark.state.log._ALIGNMENT": _FORMAT,
@@ -133,7 +133,7 @@ KEPT: Mapping[str, str] = {
     "spark.session.session._LONGEST_FOLDER": "letters of a path",
     "spark.state.shard_cache._KEPT_BYTES": _TOLD,
     "spark.shards.state_view._KEPT": "entries of a cache",
-    "spark.inputs.watermarks._MICROSECONDS": "a unit",
+    "spark.inputs.clock._MICROSECONDS": "a unit",
     "spark.session.worker._EARLY": "tasks of a worker, not a size",
 }
 

@@ -12,7 +12,7 @@ from pyspark.sql.streaming import StreamingQueryListener
 
 import headwater as hw
 from headwater import spark as hws
-from headwater.spark.session.job_names import title
+from headwater.spark.session.session import title
 from tests.spark.test_maintain import CLOSURE, COMPONENTS, NOW, drop, finish, link, stream
 
 

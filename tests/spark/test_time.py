@@ -13,7 +13,7 @@ import pytest
 
 import headwater as hw
 from headwater import spark as hws
-from headwater.spark.inputs import time_source as clocks
+from headwater.spark.inputs import clock
 from tests.oracle.timed import Step, TimedCase, timed_text
 from tests.oracle.timed_cases import timed_case
 from tests.spark.test_maintain import NOW, drop, finish, replayed, rows
@@ -189,9 +189,9 @@ def test_rows_with_a_ttl_go_when_nothing_comes(spark: Any, tmp_path: Path, monke
     """Soft state by the wall clock: batches go on without rows, and the feed tells what has ended."""
     source, output, checkpoint = tmp_path / "in", tmp_path / "out", str(tmp_path / "check")
     drop(source, 0, [{"a": "x", "b": "y"}, {"a": "y", "b": "z"}])
-    past = clocks.wall()
+    past = clock.wall()
     offset = [0]
-    monkeypatch.setattr(clocks, "wall", lambda: past + offset[0])
+    monkeypatch.setattr(clock, "wall", lambda: past + offset[0])
     program = hw.compile(
         "relation link(a: string, b: string) ttl 30 seconds.up(X, Y) :- link(X, Y). up(X, Z) :- link(X, Y), up(Y, Z)."
     )
@@ -230,7 +230,7 @@ SOFT = "relation l(a: int) ttl 5 seconds. p(X) :- l(X)."
     ],
 )
 def test_what_moves_time_on(text: str, wanted: str | None, by_wall: bool) -> None:
-    assert clocks.lives_by_wall(hw.compile(text), wanted) is by_wall
+    assert clock.lives_by_wall(hw.compile(text), wanted) is by_wall
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_what_moves_time_on(text: str, wanted: str | None, by_wall: bool) -> Non
 )
 def test_clocks_that_cannot_be(text: str, wanted: str | None, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
-        clocks.lives_by_wall(hw.compile(text), wanted)
+        clock.lives_by_wall(hw.compile(text), wanted)
 
 
 def test_views_of_rows_that_are_there(spark: Any) -> None:

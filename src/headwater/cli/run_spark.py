@@ -136,9 +136,9 @@ class SparkRunning:
                 typer.echo(f"wrote {path}: {counted(table.num_rows, 'row')}", err=True)
 
     def _maintain(self, program: CompiledProgram, inputs: Mapping[str, list[Any]], progress: ProgressLine) -> None:
+        from headwater.spark import failure
         from headwater.spark.maintain import maintain
         from headwater.spark.output.current_table import refresh
-        from headwater.spark.session.query_failures import failure
         from headwater.spark.state.checkpoint import Checkpoint
 
         query = maintain(

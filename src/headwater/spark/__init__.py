@@ -18,7 +18,7 @@ if find_spec("pyspark") is not None:
     from headwater.spark.evaluate import evaluate
     from headwater.spark.maintain import maintain
     from headwater.spark.output.current_table import refresh
-    from headwater.spark.session.query_failures import failure
+    from headwater.spark.session.failures import failure
     from headwater.spark.shards.state_view import progress, view
     from headwater.spark.sql import explain, sql
 

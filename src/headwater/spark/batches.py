@@ -23,15 +23,15 @@ from pyspark.sql import types as st
 from headwater.core.errors import HeadwaterError, StateError
 from headwater.engine.guard import Guard
 from headwater.exchange.wire import Run
-from headwater.spark.inputs import time_source as clocks
+from headwater.spark.inputs import clock
 from headwater.spark.inputs.bundles import DDL, arrive, shard_numbers, ship
 from headwater.spark.inputs.contract import Contract
 from headwater.spark.output.shard_output import late_rows, rows_with_keys, write_changes, write_rejected
 from headwater.spark.output.sinks import Sink
 from headwater.spark.session import worker
-from headwater.spark.session.failures import failure, raised, stopped
-from headwater.spark.session.job_names import described, title
+from headwater.spark.session.failures import error_in, error_value, stopped
 from headwater.spark.session.local_sockets import message_of, read_message
+from headwater.spark.session.session import described, title
 from headwater.spark.shards import handover
 from headwater.spark.shards.rounds import Begin
 from headwater.spark.shards.run_plan import RunPlan
@@ -134,7 +134,7 @@ class Batches:
         begun = time.perf_counter()
         plan = self._plan
         assignment = checkpoint.assignment(plan.definition, plan.run_plan.sharding, batch, plan.guard)
-        now = clocks.wall() if plan.by_wall else None
+        now = clock.wall() if plan.by_wall else None
         shards = plan.run_plan.shards
         if checkpoint.committed is None and self._static:
             static = [spark.createDataFrame(rows, DDL) if isinstance(rows, pa.Table) else rows for rows in self._static]
@@ -192,7 +192,7 @@ def _reported(
 def _collected(rows: Any) -> tuple[list[Report], list[dict[str, Any]]]:
     found = rows.collect()
     about = [json.loads(row["about"]) for row in found]
-    problem = raised(about)
+    problem = error_in(about)
     if problem is not None:
         raise problem
     return [Report.from_text(row["report"]) for row in found], about
@@ -273,7 +273,7 @@ def _give(_: int, result: tuple[str, dict[str, Any]] | HeadwaterError) -> Iterat
 
 
 def _failed(problem: HeadwaterError) -> tuple[str, dict[str, Any]]:
-    return "", failure(problem)
+    return "", error_value(problem)
 
 
 def _metrics(
@@ -300,7 +300,7 @@ def _metrics(
         "rows_in": sum(shard["rows"] for shard in about),
         "rejected": sum(sum(shard["rejected"].values()) for shard in about),
         "late": sum(shard["late"] for shard in about),
-        "now": clocks.shown(plan.contract.program, reports[0].clock),
+        "now": clock.shown(plan.contract.program, reports[0].clock),
         "changed": changed,
         "rows": held,
         "stale": stale,

@@ -25,16 +25,13 @@ from headwater.exchange.sharding import Sharding
 from headwater.exchange.wire import Run
 from headwater.pipeline import CompiledProgram
 from headwater.program.time.program_clock import clock_type
-from headwater.spark.inputs import time_source as clocks
 from headwater.spark.inputs.bundles import Arrived, arrive, route, shard_numbers, ship
-from headwater.spark.inputs.combined_views import Wide
-from headwater.spark.inputs.contract import Contract, agree, refuse_others
-from headwater.spark.inputs.frame_cache import kept
-from headwater.spark.inputs.program_text import program_of
+from headwater.spark.inputs.clock import lives_by_wall, wall
+from headwater.spark.inputs.contract import Contract, agree, program_of, refuse_others
+from headwater.spark.output.combined_views import Wide
 from headwater.spark.session import worker
-from headwater.spark.session.failures import failure, found_in, raised
-from headwater.spark.session.job_names import described, title
-from headwater.spark.session.session import is_connect, session_of
+from headwater.spark.session.failures import error_in, error_value, found_in
+from headwater.spark.session.session import described, is_connect, kept, session_of, title
 from headwater.spark.shards.rounds import Begin
 from headwater.spark.shards.run_plan import RunPlan, choose_run_plan
 from headwater.spark.shards.transaction_job import ShardWork, run_shards
@@ -72,8 +69,8 @@ def evaluate(
     run_plan = choose_run_plan(spark, contract, shards, exchange)
     bound = Guard.of(guard)
     moment = None if now is None else moment_of(now, clock_type(program.checked))
-    if moment is None and clocks.lives_by_wall(program, None):
-        moment = clocks.wall()
+    if moment is None and lives_by_wall(program, None):
+        moment = wall()
     with described(spark, f"{title(program)} ({run_plan.sharding.kind})"):
         frames = [route(inputs[given.relation], given, run_plan.sharding, run_plan.shards) for given in contract.inputs]
         try:
@@ -117,7 +114,7 @@ def _held(rows: Any) -> Any:
         seen = Observation()
         found = kept(rows.observe(seen, sf.collect_set(_ERROR).alias("errors")))
         errors = seen.get["errors"]
-    problem = raised(map(json.loads, errors))
+    problem = error_in(map(json.loads, errors))
     if problem is not None:
         raise problem
     return found
@@ -140,7 +137,7 @@ def _giving(contract: Contract) -> Callable[[int, Outcome | HeadwaterError], Ite
         wide = Wide(contract.views)
         if isinstance(result, HeadwaterError):
             nothing = pa.RecordBatch.from_arrays([pa.nulls(1, field.type) for field in wide.arrow], schema=wide.arrow)
-            yield nothing.append_column(_ERROR, pa.array([json.dumps(failure(result))]))
+            yield nothing.append_column(_ERROR, pa.array([json.dumps(error_value(result))]))
             return
         for at, view in enumerate(contract.views):
             for batch in wide.pack(at, result.changes[view.name][0]):

@@ -19,15 +19,13 @@ from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.pipeline import CompiledProgram
 from headwater.spark.batches import Batches, Plan
 from headwater.spark.folders import refuse_hadoop
-from headwater.spark.inputs import time_source as clocks
-from headwater.spark.inputs import watermarks
 from headwater.spark.inputs.bundles import route, ship
-from headwater.spark.inputs.contract import Contract, agree, refuse_others
-from headwater.spark.inputs.program_text import program_of
+from headwater.spark.inputs.clock import heartbeat, lives_by_wall, watermarks, with_watermarks
+from headwater.spark.inputs.contract import Contract, agree, program_of, refuse_others
 from headwater.spark.output.current_table import CURRENT
 from headwater.spark.output.sinks import Sink
+from headwater.spark.session.failures import note_run
 from headwater.spark.session.preflight import preflight
-from headwater.spark.session.query_failures import noting
 from headwater.spark.session.session import is_connect, session_of
 from headwater.spark.shards.run_plan import choose_run_plan
 from headwater.spark.shards.state_view import views_noted
@@ -95,7 +93,7 @@ def maintain(
         batches.refuse()  # a checkpoint of another program is refused here, not in the first batch
     flows = [frame for frame in routed if frame.isStreaming]
     if plan.by_wall:
-        flows.append(clocks.heartbeat(spark))
+        flows.append(heartbeat(spark))
     return _started(spark, ship(flows, count), batches, str(checkpoint), trigger, name)
 
 
@@ -103,7 +101,7 @@ def _agreed(program: CompiledProgram, frames: list[tuple[str, Any]], optional: I
     """The contract with these frames, whose watermarks say how late rows may come where the program does not."""
     schemas = [(relation, frame.schema) for relation, frame in frames]
     contract = agree(program, schemas, optional=optional, changes=True)
-    late = watermarks.with_watermarks(program, watermarks.found(contract.inputs, [schema for _, schema in schemas]))
+    late = with_watermarks(program, watermarks(contract.inputs, [schema for _, schema in schemas]))
     return contract if late is program else agree(late, schemas, optional=optional, changes=True)
 
 
@@ -117,7 +115,7 @@ def _planned(
     clock: str | None,
 ) -> Plan:
     """What the query runs; the number of shards is the user's, or the checkpoint's, or what seems best."""
-    by_wall = clocks.lives_by_wall(contract.program, clock)
+    by_wall = lives_by_wall(contract.program, clock)
     if shards is None and not is_connect(spark):
         manifest = Checkpoint(checkpoint).manifest
         shards = None if manifest is None else manifest.definition.shards
@@ -147,7 +145,7 @@ def _started(
     except Py4JJavaError as problem:
         reason, *_ = str(problem.java_exception.toString()).splitlines()
         raise StateError(f"Spark cannot start a query with the checkpoint {checkpoint}: {reason}") from problem
-    noting(query, batches.problems)
+    note_run(query, batches.problems)
     if not is_connect(spark):
         try:
             batches.open()

@@ -17,8 +17,8 @@ from headwater.language.sql.program import translate_views
 from headwater.language.sql.split import Named, Recursion, Select, Steps, split
 from headwater.program.nearest import nearest
 from headwater.spark.evaluate import evaluate
-from headwater.spark.inputs.frame_cache import kept
-from headwater.spark.inputs.program_text import columns_of
+from headwater.spark.inputs.contract import columns_of
+from headwater.spark.session.session import kept
 
 _RECURSIVE = re.compile(r"\brecursive\b", re.IGNORECASE)
 

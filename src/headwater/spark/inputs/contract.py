@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark import cloudpickle
 
+from headwater import pipeline
 from headwater.core.errors import DataError, UnknownRelation
 from headwater.core.functions.function import Function
 from headwater.core.functions.registry import USER_FUNCTIONS
@@ -31,6 +32,7 @@ from headwater.spark.inputs.column_types import arrow_type, hint_for, type_of, w
 
 ORDER = "_order"
 CORRUPT = "_corrupt_record"
+_BESIDE = frozenset({CHANGE_TYPE, ORDER, CORRUPT})  # columns that are not the relation's
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,22 @@ class Contract:
     def known(self) -> dict[str, tuple[Type | None, ...]]:
         """The types of the base relations, as the engine asks for them."""
         return known_types(self.program, self.inputs)
+
+
+def program_of(given: CompiledProgram | str, frames: Iterable[tuple[str, Any]]) -> CompiledProgram:
+    """The program itself; a text of Datalog or SQL is compiled, its tables with the columns of these frames."""
+    if isinstance(given, CompiledProgram):
+        return given
+    tables: dict[str, dict[str, Type | str | None]] = {}
+    for name, frame in frames:
+        known = columns_of(frame.schema)
+        tables.setdefault(name, {column: kind for column, kind in known.items() if column not in _BESIDE})
+    return pipeline.compile(given, tables=tables)
+
+
+def columns_of(schema: Any) -> dict[str, Type | None]:
+    """The columns of a Spark schema with their types here; None: there is none for it."""
+    return {field.name: type_of(field.dataType) for field in schema.fields}
 
 
 def mark_of(functions: tuple[tuple[str, Function], ...]) -> str:

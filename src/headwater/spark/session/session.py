@@ -1,6 +1,6 @@
-"""The Spark session: finding the one there is, starting a local one, and what it can do.
+"""The Spark session: finding the active one, starting a local one, what it can do, and how its jobs are described.
 
-Nothing here changes the settings of a session that somebody else made.
+Nothing here changes the settings of a session that the user made.
 """
 
 from __future__ import annotations
@@ -12,18 +12,23 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePath
 from typing import Any
 
+from pyspark import StorageLevel
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from headwater.core.errors import HeadwaterError
 from headwater.core.interruption import held_back
+from headwater.pipeline import CompiledProgram
 from headwater.spark.session.temporary import lasting_scratch
 
 RENAMING_FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+_DESCRIPTION = "spark.job.description"
+_MOST_VIEWS = 5
 _LOCAL = re.compile(r"local(\[.*\])?")
 _LONGEST_FOLDER = 33  # of a socket's whole path systems take about a hundred bytes; what comes below has seventy
 _NO_JAVA = (
@@ -73,8 +78,43 @@ def has_dynamic_allocation(spark: Any) -> bool:
 
 
 def is_local(spark: Any) -> bool:
-    """Whether all of Spark is one process, which has nobody beside it to lose."""
+    """Whether all of Spark is one process, which cannot lose executors."""
     return _LOCAL.fullmatch(str(spark.conf.get("spark.master", ""))) is not None
+
+
+def kept(frame: Any, *, eager: bool = True) -> Any:
+    """The same rows, held by executors: at once or, if not `eager`, when they are first used.
+
+    Spark cannot compute them again, because rounds of a shuffle lie behind them, or should not, because a gang does. So
+    a cluster keeps two copies. If both are lost, whatever reads the frame fails: a checkpoint block is missing.
+    """
+    if is_local(frame.sparkSession):
+        return frame.localCheckpoint(eager)
+    return frame.localCheckpoint(eager, StorageLevel.MEMORY_AND_DISK_2)
+
+
+def title(program: CompiledProgram) -> str:
+    """The name of a program's jobs, as in `headwater routes.dl: fastest`: its file, if any, and its views."""
+    spans = [statement.span for statement in program.tree.statements[:1]]
+    named = [span.source.name for span in spans if span is not None]
+    file = "".join(f" {PurePath(name).name}" for name in named if not name.startswith("<"))
+    views = [*program.outputs[:_MOST_VIEWS], *(["..."] if len(program.outputs) > _MOST_VIEWS else [])]
+    return f"headwater{file}: {', '.join(views)}"
+
+
+@contextmanager
+def described(spark: Any, text: str) -> Iterator[None]:
+    """Jobs started inside have this description, except in Connect, which has none."""
+    if is_connect(spark):
+        yield
+        return
+    context = spark.sparkContext
+    before = context.getLocalProperty(_DESCRIPTION)
+    context.setLocalProperty(_DESCRIPTION, text)
+    try:
+        yield
+    finally:
+        context.setLocalProperty(_DESCRIPTION, before)
 
 
 def local_session(name: str = "headwater", settings: Mapping[str, str] | None = None) -> Any:
@@ -107,8 +147,8 @@ def local_session(name: str = "headwater", settings: Mapping[str, str] | None = 
 def _sockets() -> dict[str, str]:
     """Settings that have Java and the Python workers of this machine talk through sockets in a folder of their own.
 
-    On the loopback of the network each end waits for the other to acknowledge what is small, some 40 ms a task. Nobody
-    asks for a token in a socket of the file system, so nobody else may enter the folder.
+    On the network's loopback each end waits for the other to acknowledge small messages, some 40 ms a task. Sockets in
+    the file system need no token, so only this user may enter the folder.
     """
     if not hasattr(socket, "AF_UNIX"):
         return {}
@@ -119,7 +159,7 @@ def _sockets() -> dict[str, str]:
 
 
 def require_java() -> None:
-    """A clear word where there is no Java, instead of a stack trace from the launcher."""
+    """Raise SparkMissing where there is no Java, instead of the launcher's stack trace."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     if java is None:

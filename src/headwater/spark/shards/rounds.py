@@ -25,9 +25,8 @@ from headwater.core.errors import HeadwaterError
 from headwater.engine.driver import Ended
 from headwater.exchange.wire import Activity, Outgoing, Parcel, Run, read_outgoing, write_outgoing
 from headwater.spark.inputs import bundles
-from headwater.spark.session.failures import failure, raised
-from headwater.spark.session.job_names import described
-from headwater.spark.session.session import is_connect
+from headwater.spark.session.failures import error_in, error_value
+from headwater.spark.session.session import described, is_connect
 from headwater.spark.session.worker import TURN
 from headwater.spark.shards.open_transactions import Asked, answer
 
@@ -122,7 +121,7 @@ def _round(frames: list[Any], step: _Step, begin: Begin, shards: int) -> tuple[A
         try:
             found = _answer(batches, step, shard, begin)
         except HeadwaterError as problem:
-            yield _row(_NOBODY, shard, step.number, _FAILED, json.dumps(failure(problem)).encode())
+            yield _row(_NOBODY, shard, step.number, _FAILED, json.dumps(error_value(problem)).encode())
             return
         if found is None:
             yield _row(_NOBODY, shard, step.number, _LOST)
@@ -138,7 +137,7 @@ def _round(frames: list[Any], step: _Step, begin: Begin, shards: int) -> tuple[A
     sent, least, most = _checkpointed(told)
     if least == _FAILED:
         wrong = sent.where(sf.col("activity") == _FAILED).select("payload").collect()
-        raise raised(json.loads(bytes(row["payload"])) for row in wrong) or AssertionError("somebody has failed")
+        raise error_in(json.loads(bytes(row["payload"])) for row in wrong) or AssertionError("somebody has failed")
     return sent.where(sf.col("shard") != _NOBODY), least if least in (_LOST, _DONE) else most
 
 

@@ -13,8 +13,8 @@ from pyspark.sql import functions as sf
 from headwater.core.errors import StateError
 from headwater.core.functions.function import Function
 from headwater.core.functions.registry import USER_FUNCTIONS
-from headwater.spark.inputs.combined_views import Wide
 from headwater.spark.inputs.contract import View, mark_of, view_called
+from headwater.spark.output.combined_views import Wide
 from headwater.spark.session.local_sockets import message_of, read_message
 from headwater.spark.session.session import session_at_hand
 from headwater.spark.session.worker import prepare

@@ -24,7 +24,7 @@ from headwater.language.datalog.printer import print_tree
 from headwater.language.syntax import Declaration, Tree
 from headwater.pipeline import CompiledProgram
 from headwater.plan.model import Plan
-from headwater.spark.inputs.watermarks import not_in_the_text, with_watermarks
+from headwater.spark.inputs.clock import watermarks_beside_text, with_watermarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class QueryDefinition:
         names = {name: tuple(those) for name, those in (columns or {}).items()}
         # SQL as it was written: printed as rules it would no longer tell which of its tables count equal rows.
         text = _text(program.tree) if program.tree.text is None else program.tree.text
-        layout, delays = _layout(sharding.plan), not_in_the_text(program)
+        layout, delays = _layout(sharding.plan), watermarks_beside_text(program)
         return cls(text, program.disabled, types, names, sharding.kind, shards, layout, delays, dict(notes or {}))
 
     @property
