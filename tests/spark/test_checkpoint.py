@@ -28,7 +28,7 @@ from headwater.spark.folders.arrow import ArrowFolder
 from headwater.spark.folders.folder import Folder
 from headwater.spark.folders.local import LocalFolder
 from headwater.spark.state import log
-from headwater.spark.state.checkpoint import Checkpoint
+from headwater.spark.state.checkpoint import BatchNotes, Checkpoint
 from headwater.spark.state.manifest import Manifest, Report
 from headwater.spark.state.query_definition import QueryDefinition
 from headwater.spark.state.shard_cache import ShardCache
@@ -75,7 +75,8 @@ class Query:
         first = self.driver.committed or 0  # as Spark does it: the last batch may come again, older ones do not
         for batch, (insert, delete) in list(enumerate(BATCHES[:until]))[first:]:
             if self.driver.is_due(batch):
-                self.driver.commit(self.definition, batch, self.reports(batch, insert, delete), rejected={"link": 1})
+                notes = BatchNotes(rejected={"link": 1})
+                self.driver.commit(self.definition, batch, self.reports(batch, insert, delete), notes)
 
     def reports(self, batch: int, insert: list[tuple[int, int]], delete: list[tuple[int, int]]) -> list[Report]:
         assignment = pickle.loads(pickle.dumps(self.driver.assignment(self.definition, self.sharding, batch)))

@@ -12,7 +12,7 @@ import pytest
 from headwater.core.errors import StateError
 from headwater.spark.folders.local import LocalFolder
 from headwater.spark.state import epochs
-from headwater.spark.state.checkpoint import Checkpoint
+from headwater.spark.state.checkpoint import BatchNotes, Checkpoint
 from headwater.spark.state.manifest import Report
 from tests.spark.test_checkpoint import BATCHES, Query, expected, files, folders
 
@@ -38,11 +38,11 @@ def test_a_commit_just_after_the_epoch_was_taken_counts(tmp_path: Path) -> None:
     """The earlier run had checked its epoch, and then took its time to create the manifest."""
     first = Query(tmp_path)
     first.run(1)
-    made = first.driver.prepared(first.definition, 1, first.reports(1, *BATCHES[1]), rejected={"link": 10})
+    made = first.driver.prepared(first.definition, 1, first.reports(1, *BATCHES[1]), BatchNotes(rejected={"link": 10}))
     second = Query(tmp_path)
     theirs = second.reports(1, *BATCHES[1])
     assert first.driver.folder.create("manifest-1", made.to_bytes())
-    assert second.driver.commit(second.definition, 1, theirs, rejected={"link": 1}) == made
+    assert second.driver.commit(second.definition, 1, theirs, BatchNotes(rejected={"link": 1})) == made
     second.run()
     assert Query(tmp_path).reach() == expected(len(BATCHES))
     assert second.driver.manifest is not None
@@ -179,12 +179,12 @@ class Runs:
         batch, reports = self.reported.pop(one)
         if self.dice.random() < 0.3:  # another one opens the checkpoint after the check, before the commit
             one.driver.hold()
-            made = one.driver.prepared(one.definition, batch, reports, rejected={"link": 1})
+            made = one.driver.prepared(one.definition, batch, reports, BatchNotes(rejected={"link": 1}))
             self.live.append(Query(self.path))
             one.driver.folder.create(f"manifest-{batch}", made.to_bytes())
             self.live.remove(one)
         else:
-            one.driver.commit(one.definition, batch, reports, rejected={"link": 1})
+            one.driver.commit(one.definition, batch, reports, BatchNotes(rejected={"link": 1}))
 
 
 def test_runs_in_any_order_of_their_steps(tmp_path: Path) -> None:

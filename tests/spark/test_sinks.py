@@ -15,7 +15,7 @@ from headwater.spark.folders import hadoop
 from headwater.spark.output import current_table as current
 from headwater.spark.output.destinations import BatchFolders
 from headwater.spark.output.sinks import Sink
-from headwater.spark.state.checkpoint import Checkpoint
+from headwater.spark.state.checkpoint import BatchNotes, Checkpoint
 from tests.spark.conftest import FAR
 from tests.spark.test_checkpoint import BATCHES, Query
 from tests.spark.test_maintain import NOW, drop, finish, link, rows, stream
@@ -27,7 +27,7 @@ def test_a_batch_is_pending_while_all_its_files_are_there(tmp_path: Path) -> Non
     reports = query.reports(0, *BATCHES[0])
     for name in (*named, "feed/0-given-up-0.parquet"):
         query.driver.folder.write(name, [b""])
-    manifest = query.driver.commit(query.definition, 0, reports, metrics={"feed": {"reach": named}})
+    manifest = query.driver.commit(query.definition, 0, reports, BatchNotes(metrics={"feed": {"reach": named}}))
     sink = Sink(None, "parquet", {}, "auto")
     assert sink.is_pending(query.driver, manifest)
     query.driver.folder.remove(named[1])  # the driver dies here: everything has been told

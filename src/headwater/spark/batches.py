@@ -38,7 +38,7 @@ from headwater.spark.shards.run_plan import RunPlan
 from headwater.spark.shards.state_view import Reading, reading_kind, remember
 from headwater.spark.shards.transaction_job import ShardWork, run_shards
 from headwater.spark.state import shard_cache
-from headwater.spark.state.checkpoint import Assignment, Checkpoint
+from headwater.spark.state.checkpoint import Assignment, BatchNotes, Checkpoint
 from headwater.spark.state.manifest import Manifest, Report
 from headwater.spark.state.query_definition import QueryDefinition
 
@@ -147,9 +147,8 @@ class Batches:
         set_aside = [name for shard in about for name in shard["set_aside"]]
         if rejected:
             _log_set_aside(batch, rejected, [reason for shard in about for reason in shard["reasons"]], plan.checkpoint)
-        return checkpoint.commit(
-            plan.definition, batch, reports, rejected=rejected, set_aside=set_aside, metrics=metrics | {"batch": batch}
-        )
+        notes = BatchNotes(rejected, set_aside, metrics | {"batch": batch})
+        return checkpoint.commit(plan.definition, batch, reports, notes)
 
     def _publish(self, spark: Any, manifest: Manifest, *, again: bool) -> None:
         """Give a committed batch to the sinks; `again`: an earlier run may have done so, or be about to."""

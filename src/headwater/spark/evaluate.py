@@ -1,8 +1,7 @@
 """A program over DataFrames, once: every view as a DataFrame.
 
-The tasks that read the inputs send each row to the shards that hold it, every shard computes its part of all views, and
-these come out as rows of one frame. Where shards must exchange rows meanwhile, they do so in one barrier stage (a gang)
-or in shuffles, a job per round.
+The tasks that read the inputs route each row to its shards, every shard computes its part of all views, and these come
+out as rows of one DataFrame.
 """
 
 from __future__ import annotations
@@ -51,16 +50,14 @@ def evaluate(
 ) -> dict[str, Any]:
     """Every queried view of a program, compiled or as text, over these DataFrames, by name.
 
-    Every base relation that the views rest on is given, an empty DataFrame if need be, or declared optional in the
-    program, or named in `optional`; then it is empty. Anything else is a DataError, and so is an input that the program
-    does not read.
+    Every base relation that the views rest on is given, possibly as an empty DataFrame, or declared optional in the
+    program, or named in `optional`. A missing one is a DataError, and so is an input that the program does not read,
+    or a row that does not fit.
 
-    `shards` is the number of parts to compute in, by default one per task slot. `exchange` says how shards that need
-    each other's rows get them: "gang" or "shuffle", by default a gang where Spark can run one. The views are computed
-    at once, and held by the executors. Rows that do not fit (a null, say) are a DataError.
-
-    The views of a program over streams are those at the latest time among the rows, or at `now` if that is later; where
-    rows live by a ttl alone, they came at `now`, by default this very moment.
+    `shards` is the number of shards, by default one per task slot. `exchange` says how shards ship each other rows:
+    "gang" or "shuffle", by default a gang where Spark can run one. The views are computed at once, and held by the
+    executors. Those of a program over streams are as of the latest time among the rows, or of `now` if that is later;
+    rows that have only a ttl came at `now`, by default the present moment.
     """
     refuse_others(inputs.items())
     program = program_of(program, inputs.items())

@@ -1,4 +1,4 @@
-"""Recursion as it should be: SQL over a session's tables, its recursions computed by Headwater, all else by Spark."""
+"""SQL over a session's tables: recursive views are computed by Headwater, everything else by Spark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sql(spark: Any, text: str, *, shards: int | None = None, exchange: str | Non
     """The rows of a query, as in `WITH RECURSIVE ... UNION ...`: a DataFrame.
 
     Tables and views that the text does not define are the session's. Only recursive views are computed by Headwater,
-    as sets; what they read and what reads them runs in Spark itself, with everything that Spark's SQL has.
+    as sets; what they read and what reads them runs in Spark, with all of Spark's SQL.
     """
     found = _taken_apart(text)
     if found is None:
@@ -43,7 +43,7 @@ def sql(spark: Any, text: str, *, shards: int | None = None, exchange: str | Non
                 schemas = {name: columns_of(frame.schema) for name, frame in inputs.items()}
                 program = pipeline.compile_tree(translate_views(found.text, step.views, schemas))
                 findings += program.warnings
-                read = {one.name for one in program.checked.relations}
+                read = {relation.name for relation in program.checked.relations}
                 taken = {name: frame for name, frame in inputs.items() if name in read}
                 views = evaluate(program, taken, shards=shards, exchange=exchange)
                 for frame, view in zip(step.outputs, program.outputs, strict=True):
@@ -59,7 +59,7 @@ def explain(spark: Any, text: str) -> str:
 
 
 def _taken_apart(text: str) -> Steps | None:
-    """The steps of a text; None if it is Spark's alone, be it that only Spark can read it."""
+    """The steps of a text; None if only Spark is needed, or only Spark can read it."""
     try:
         return split(Source("<text>", text))
     except SyntaxProblem:
@@ -70,7 +70,7 @@ def _taken_apart(text: str) -> Steps | None:
 
 def _answer(steps: Steps) -> str:
     last = steps.steps[-1]
-    assert isinstance(last, Select), "the last step asks for what the text does"
+    assert isinstance(last, Select), "the last step is the query of the text"
     return last.frame
 
 
@@ -80,7 +80,7 @@ def _selected(spark: Any, text: str, frames: Mapping[str, Any]) -> Any:
 
 
 def _inputs(spark: Any, step: Recursion, frames: Mapping[str, Any]) -> dict[str, Any]:
-    """What the views of a recursion read, by the names they have for it, without columns that they do not look at."""
+    """What the views of a recursion read, by the names they use, without columns that they do not read."""
     found = {name: frames[frame] for name, frame in step.frames.items()}
     found |= {name: _table(spark, table) for name, table in step.tables.items()}
     if step.columns is None:
@@ -90,15 +90,15 @@ def _inputs(spark: Any, step: Recursion, frames: Mapping[str, Any]) -> dict[str,
 
 def _looked_at(frame: Any, columns: frozenset[str]) -> Any:
     names = [name for name in frame.columns if name.lower() in columns] or frame.columns[:1]
-    return (
-        frame if len(names) == len(frame.columns) else frame.select(*(f"`{name.replace('`', '``')}`" for name in names))
-    )
+    if len(names) == len(frame.columns):
+        return frame
+    return frame.select(*(f"`{name.replace('`', '``')}`" for name in names))
 
 
 def _listed(spark: Any) -> list[str]:
-    """The tables and views that a session lists; a hint is not worth an error of its own."""
+    """The tables and views of a session; if it cannot list them, there is no hint."""
     try:
-        return [one.name for one in spark.catalog.listTables()]
+        return [table.name for table in spark.catalog.listTables()]
     except Exception:
         return []
 
@@ -106,7 +106,7 @@ def _listed(spark: Any) -> list[str]:
 def _table(spark: Any, table: Named) -> Any:
     try:
         found = spark.table(str(table))
-        _ = found.schema  # with Spark Connect only this looks for it
+        _ = found.schema  # Spark Connect looks for it only now
     except Exception as problem:
         if "TABLE_OR_VIEW_NOT_FOUND" not in str(problem):
             raise

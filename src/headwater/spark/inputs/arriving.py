@@ -1,8 +1,8 @@
 """Files that arrive in a folder, as a stream of rows and changes.
 
-Text (csv, tsv, jsonl) is read on the executors by the same code as without Spark, so a file means the same here and
-there; Parquet is read by Spark. A file whose rows say nothing of `_change_type` holds rows to insert. What cannot be
-read is set aside, line by line, with file and reason: a stream does not stop for it.
+Text (csv, tsv, jsonl) is read on the executors by the same code as without Spark, so a file means the same in both;
+Parquet is read by Spark. A file without a column `_change_type` holds rows to insert. Lines that cannot be read are set
+aside, with file and reason: the stream goes on.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class _Texts:
         if found.size:
             yield self._taken(found)
         if found.bad:
-            yield self._set_aside([f"{one}: {one.row}" for one in found.bad])
+            yield self._set_aside([f"{row}: {row.row}" for row in found.bad])
 
     def _taken(self, found: FileRows) -> pa.RecordBatch:
         columns = [_arrow(column, kind) for column, kind in zip(found.columns, self.kinds, strict=True)]
@@ -123,13 +123,13 @@ class _Texts:
 
 
 def _is_feed(data: bytes, suffix: str, expected: Expected) -> bool:
-    """Whether the rows of a file of text say which way they go."""
+    """Whether the rows of a text file say if they are inserted or deleted."""
     said = data.partition(b"\n")[0] if suffix in _TABLES else data
     return CHANGE_TYPE not in expected.columns and CHANGE_TYPE.encode() in said
 
 
 def ddl(kind: Type | None) -> str:
-    """The type of Spark that a column is read as; what lists hold of several types is text."""
+    """The Spark type that a column is read as; items of several types in one list are text."""
     if kind is not None and kind.is_list:
         return f"array<{ddl(item_of(kind))}>"
     return _DDL.get(kind or Type.STRING, "string")
@@ -138,7 +138,7 @@ def ddl(kind: Type | None) -> str:
 def _arrow(column: Column, kind: Type) -> pa.Array:
     if kind.is_list or kind is Type.ANY:
         values = column if isinstance(column, list) else column.to_pylist()
-        return pa.array([arrow_value(one, kind) for one in values], arrow_type(kind))
+        return pa.array([arrow_value(value, kind) for value in values], arrow_type(kind))
     if isinstance(column, list):
         return pa.array(column, ARROW[kind])
     return column.cast(ARROW[kind])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -48,8 +48,8 @@ _INSERT = "_insert"  # columns of a relation are called by their numbers here: t
 _VERSION = "_version"
 _NOTHING = ""  # the column of rows that have none: Arrow would forget how many there are
 _REJECTED = ""  # the relation that rows set aside are bundled under
-NUMBER = "#"  # the relation of an empty bundle that tells a shard its number
-_CLOCK = "@"  # that of an empty bundle whose place is a moment: the latest time among the rows of some bundles
+NUMBER = "#"  # the relation of an empty bundle, which gives a shard its number
+_CLOCK = "@"  # the relation of an empty bundle whose place is the latest time among the rows of a task
 _ROWS = 1 << 17
 _REJECTED_SCHEMA = pa.schema([("relation", pa.string()), ("reason", pa.string()), ("row", pa.string())])
 
@@ -147,7 +147,7 @@ def _row(shard: int, relation: str, sequence: str, place: int, rows: pa.Table) -
 
 
 def _inserted(rows: pa.Table) -> pa.Table:
-    """The rows that come; those that go tell no time."""
+    """The rows that are inserted; deletes do not move time."""
     return rows.filter(rows.column(_INSERT)) if _INSERT in rows.column_names else rows
 
 
@@ -182,7 +182,7 @@ class Rejection:
 
 
 def sift(rows: pa.Table, given: Input) -> tuple[pa.Table, list[Rejection]]:
-    """The rows that fit: the relation's columns, then which way each goes and its order; and those that do not."""
+    """The rows that fit, with the relation's columns, then insert or delete, then order; and the rows that do not."""
     columns = [rows.column(place) for place in given.places]
     reasons: dict[int, str] = {}
     if given.corrupt is not None:
@@ -230,7 +230,7 @@ def _rejection(rows: pa.Table, given: Input, at: int, reason: str) -> Rejection:
 
 
 def _readable(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[int]]:
-    """A column, null where its text is not in UTF-8 (Spark lets any bytes pass for text); and where that is."""
+    """A column, null where its text is not in UTF-8 (Spark accepts any bytes as text); and these places."""
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:
@@ -247,7 +247,7 @@ def _readable(column: pa.ChunkedArray) -> tuple[pa.ChunkedArray, list[int]]:
 
 
 def _value(value: pa.Scalar) -> Any:
-    """A value for people to read, whatever bytes it is made of."""
+    """A value to show, whatever bytes it is made of."""
     try:
         return value.as_py()
     except UnicodeDecodeError:
@@ -269,7 +269,7 @@ def _directions(column: pa.ChunkedArray) -> tuple[Any, dict[int, str]]:
 
 
 def _surely_fits(column: pa.ChunkedArray, kind: Type) -> bool:
-    """Whether every value fits for sure, without a look at each."""
+    """Whether the type alone says that every value fits."""
     if column.null_count:
         return False
     given = column.type
@@ -295,18 +295,17 @@ def _surely_fits(column: pa.ChunkedArray, kind: Type) -> bool:
 
 
 def shard_of(batches: Iterable[pa.RecordBatch], partition: int) -> int:
-    """The shard whose bundles these are.
+    """The shard whose bundles these are; the number of the partition where there are none.
 
-    Spark's number of the partition tells only where there are none: with `coalesce`, a user lets several partitions run
-    in one task.
+    After a `coalesce` of the user's, a task runs several partitions.
     """
     return next((int(batch.column("shard")[0].as_py()) for batch in batches if batch.num_rows), partition)
 
 
 @dataclass(slots=True)
 class Arrived:
-    """What reached one shard: per relation the rows to insert and to delete, keys to clear (see `Net`), and what was
-    set aside."""
+    """What reached one shard: by relation the rows to insert and to delete, the keys whose rows go (see `Net`), and
+    the rows set aside."""
 
     inserts: dict[str, pa.Table] = field(default_factory=dict)
     deletes: dict[str, pa.Table] = field(default_factory=dict)
@@ -335,13 +334,13 @@ def arrive(batches: Iterable[pa.RecordBatch], sharding: Sharding) -> Arrived:
             else:
                 bundles.setdefault(relation.as_py(), []).append((sequence.as_py(), place.as_py(), rows))
     for relation, parts in bundles.items():
-        parts.sort(key=lambda one: one[:2])
+        parts.sort(key=lambda part: part[:2])
         rows = pa.concat_tables([part for _, _, part in parts], promote_options="permissive")
         if _NOTHING in rows.column_names:
             rows = rows.select([name for name in rows.column_names if name != _NOTHING])
         arrived.rows[relation] = rows.num_rows
         _settle(arrived, rows, sharding.table(relation), sharding.keys.get(relation))
-    arrived.rejected.sort(key=lambda one: (one.relation, one.reason, one.row))
+    arrived.rejected.sort(key=lambda row: (row.relation, row.reason, row.row))
     return arrived
 
 
@@ -366,21 +365,21 @@ def _settle(arrived: Arrived, rows: pa.Table, table: Table, key: tuple[int, ...]
 
 
 def _ordered(rows: pa.Table) -> pa.Table:
-    """The rows in their order; those of an input that tells none come first.
+    """The rows in their order; those of an input without one come first.
 
-    A commit is one step from the rows before it to those after it, so that its inserts come behind its deletes: of an
-    update that moves every row to the place of the next one, all new rows stay.
+    The inserts of a commit come behind its deletes: where an update gives every row the value of the next one, all new
+    rows stay.
     """
-    told = [name for name in (ORDER, _VERSION) if name in rows.column_names]
-    if not told:
+    ordered = [name for name in (ORDER, _VERSION) if name in rows.column_names]
+    if not ordered:
         return rows
-    known = reduce(pc.or_, (rows.column(name).is_valid() for name in told))
-    keys = {"known": known, **{name: rows.column(name) for name in told}}
-    if _VERSION in told:
+    known = reduce(pc.or_, (rows.column(name).is_valid() for name in ordered))
+    keys = {"known": known, **{name: rows.column(name) for name in ordered}}
+    if _VERSION in ordered:
         keys["insert"] = rows.column(_INSERT)
     keys["place"] = pa.array(range(rows.num_rows))
     order = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys])
-    return rows.take(order).drop_columns(told)
+    return rows.take(order).drop_columns(ordered)
 
 
 def _tuples(rows: pa.Table) -> list[tuple[Any, ...]]:
@@ -394,5 +393,4 @@ def _frozen(value: Any) -> Any:
 
 
 def _rejected_table(rejected: list[Rejection]) -> pa.Table:
-    rows = [{"relation": one.relation, "reason": one.reason, "row": one.row} for one in rejected]
-    return pa.Table.from_pylist(rows, schema=_REJECTED_SCHEMA)
+    return pa.Table.from_pylist([asdict(row) for row in rejected], schema=_REJECTED_SCHEMA)

@@ -1,11 +1,11 @@
-"""Types on both sides of the border: Spark's, Arrow's and ours.
+"""Types of columns: Spark's, Arrow's and Headwater's.
 
 Integers of any width are `int`, floats and doubles `float`, both kinds of timestamp `timestamp`, day-time intervals
-`duration`, arrays `list`s of what they hold. Spark types that no column of ours can hold (decimals, dates, maps,
-structs, binary) are refused with the cast that helps.
+`duration`, arrays `list`s of their items. Other Spark types (decimals, dates, maps, structs, binary) are refused, with
+the cast that helps.
 
-On the way back `int` is a long, `float` a double, a list an array of what the program puts into it. A timestamp is
-without a zone only where all timestamps that came in were.
+On the way back `int` is a long, `float` a double, a list an array. A timestamp has no time zone only if no timestamp of
+the inputs had one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _HINTS: tuple[tuple[type[Any], str], ...] = (
 
 
 def type_of(kind: Any) -> Type | None:
-    """The type of a column of this Spark type; None: none of ours."""
+    """The type of a column of this Spark type; None: there is none."""
     if isinstance(kind, st.ArrayType):
         inner = type_of(kind.elementType)
         return list_of(inner) if inner is not None and (inner.is_list or inner in _IN_LISTS) else None
@@ -58,13 +58,13 @@ def hint_for(kind: Any) -> str:
 
 
 def without_zone(schemas: Iterable[Any]) -> bool:
-    """Whether all timestamps of these schemas are such that know no time zone (and there are any)."""
+    """Whether these schemas have timestamps, and none with a time zone."""
     kinds = {type(field.dataType) for schema in schemas for field in schema.fields}
     return st.TimestampNTZType in kinds and st.TimestampType not in kinds
 
 
 def arrow_type(kind: Type, *, zoned: bool) -> pa.DataType:
-    """How a column of ours is written: what may be of any type is text, also inside a list."""
+    """The Arrow type that a column is written in; a value of any type is text, also inside a list."""
     if kind.is_list:
         items = item_of(kind)
         return pa.list_(pa.string() if items is None else arrow_type(items, zoned=zoned))
@@ -74,7 +74,7 @@ def arrow_type(kind: Type, *, zoned: bool) -> pa.DataType:
 
 
 def spark_type(kind: pa.DataType) -> Any:
-    """The Spark type that a column written so has."""
+    """The Spark type of a column of this Arrow type."""
     if pa.types.is_list(kind):
         return st.ArrayType(spark_type(kind.value_type))
     if pa.types.is_timestamp(kind):
@@ -83,7 +83,7 @@ def spark_type(kind: pa.DataType) -> Any:
 
 
 def spark_schema(schema: pa.Schema) -> Any:
-    """The Spark schema of rows that are written so."""
+    """The Spark schema of rows of this Arrow schema."""
     return st.StructType([st.StructField(field.name, spark_type(field.type)) for field in schema])
 
 

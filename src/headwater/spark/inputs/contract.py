@@ -1,7 +1,7 @@
-"""What goes in and what comes out: a program over inputs whose schemas are known.
+"""The contract of a program with its inputs: what goes in and what comes out.
 
-Made once, on the driver, from the schemas alone; everything after it (workers, files, sinks) relies on it. A value:
-it is pickled to the workers. Inputs that do not fit are refused here, before any job runs.
+It is made once, on the driver, from the schemas alone, and pickled to the workers. Inputs that do not fit are refused
+here, before any job runs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BESIDE = frozenset({CHANGE_TYPE, ORDER, CORRUPT})  # columns that are not the r
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One base relation as it comes in: where its columns stand in the DataFrame, and beside them what else it says."""
+    """One base relation as it comes in: the places of its columns in the DataFrame, and of what else it has."""
 
     relation: str
     names: tuple[str, ...]
@@ -48,7 +48,7 @@ class Input:
     change: int | None = None  # the place of `_change_type`
     order: int | None = None  # the place of `_order`: of two changes of one row the later wins
     version: int | None = None  # without it, that of the commit which brought a change: a commit deletes, then inserts
-    corrupt: int | None = None  # the place of `_corrupt_record`: what Spark could not parse
+    corrupt: int | None = None  # the place of `_corrupt_record`: text that Spark could not parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,13 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
+    """A program, its inputs, its views, and the user's functions that workers need."""
+
     program: CompiledProgram
     inputs: tuple[Input, ...]
     views: tuple[View, ...]
-    functions: tuple[tuple[str, Function], ...]  # the user's own, which workers have to be told
-    mark: str = dataclasses.field(init=False, compare=False)  # of the functions, as the driver has them
+    functions: tuple[tuple[str, Function], ...]  # the user's own
+    mark: str = dataclasses.field(init=False, compare=False)  # identifies the functions
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "mark", mark_of(self.functions))
@@ -93,12 +95,12 @@ def columns_of(schema: Any) -> dict[str, Type | None]:
 
 
 def mark_of(functions: tuple[tuple[str, Function], ...]) -> str:
-    """What tells functions from others that a driver has registered under the same names."""
+    """A digest of functions: others may be registered under the same names."""
     return hashlib.sha256(cloudpickle.dumps(functions)).hexdigest() if functions else ""
 
 
 def view_called(name: str, views: Iterable[View]) -> View:
-    found = {one.name: one for one in views}
+    found = {view.name: view for view in views}
     if name in found:
         return found[name]
     close = nearest(name, list(found))
@@ -107,7 +109,7 @@ def view_called(name: str, views: Iterable[View]) -> View:
 
 
 def refuse_others(given: Iterable[tuple[str, Any]], *, streams: bool = False) -> None:
-    """Raise DataError for what is no DataFrame, or is a stream where none is taken."""
+    """Raise DataError for anything but a DataFrame, and for a stream where none is allowed."""
     for name, frame in given:
         if not hasattr(frame, "isStreaming"):
             raise DataError(
@@ -142,26 +144,26 @@ def agree(
 
 
 def settled(program: CompiledProgram, inputs: tuple[Input, ...], *, zoned: bool = True) -> Contract:
-    """The contract of a program with inputs that are known to fit."""
+    """The contract of a program with inputs that fit."""
     model = program.maintained
     known = known_types(program, inputs)
     types = infer(model, known)
-    called = {one.relation: one.names for one in inputs}
+    called = {given.relation: given.names for given in inputs}
     views = []
     for name in program.outputs:
         relation = model.relation(name)
         names = called.get(name) or tuple(column.name for column in relation.visible)
         kept = [kind or Type.STRING for kind in types.columns[name]]  # None: it can have no rows
         if relation.shown is not None:
-            kept = [_kind(one, kept) for one in relation.shown]
+            kept = [_kind(column, kept) for column in relation.shown]
         fields = [pa.field(column, arrow_type(kind, zoned=zoned)) for column, kind in zip(names, kept, strict=False)]
         views.append(View(name, pa.schema(fields)))
     return Contract(program, inputs, tuple(views), tuple(USER_FUNCTIONS.items()))
 
 
-def _kind(one: Shown, kept: list[Type]) -> Type:
-    """The type of a column as written: of a time that is not kept, which is null, the one that it would have."""
-    return one.column.type or Type.STRING if one.at is None else kept[one.at]
+def _kind(shown: Shown, kept: list[Type]) -> Type:
+    """The type of a column as written; a time that is not kept is null, and has the type that it would have."""
+    return shown.column.type or Type.STRING if shown.at is None else kept[shown.at]
 
 
 def _input(model: Program, name: str, schema: Any, *, changes: bool) -> Input:
@@ -192,30 +194,32 @@ def _input(model: Program, name: str, schema: Any, *, changes: bool) -> Input:
 
 
 def _version(name: str, declared: tuple[str, ...], schema: Any) -> int | None:
-    """Where a feed of changes has the number of the commit that brought them."""
+    """The place of the commit number in a feed of changes."""
     for place, field in enumerate(schema.fields):
         if field.name in VERSIONS and field.name not in declared:
             if type_of(field.dataType) is Type.INT:
                 return place
             raise DataError(
-                f"error[HW801]: column `{field.name}` of the DataFrame given for `{name}` tells the order of changes, "
+                f"error[HW801]: column `{field.name}` of the DataFrame given for `{name}` orders the changes, "
                 f"but is of type {field.dataType.simpleString()}; cast it to long, or leave it out"
             )
     return None
 
 
 def known_types(program: CompiledProgram, inputs: Iterable[Input]) -> dict[str, tuple[Type | None, ...]]:
-    """The types of all columns of these inputs, also of those that nobody sees."""
+    """The types of all columns of these inputs, hidden ones included."""
     width = {relation.name: relation.arity for relation in program.maintained.relations}
-    return {one.relation: (*one.types, *(Type.INT,) * (width[one.relation] - len(one.types))) for one in inputs}
+    return {
+        given.relation: (*given.types, *(Type.INT,) * (width[given.relation] - len(given.types))) for given in inputs
+    }
 
 
 def _refuse_unlike(inputs: tuple[Input, ...]) -> None:
     first: dict[str, Input] = {}
-    for one in inputs:
-        other = first.setdefault(one.relation, one)
-        if (other.types, other.names) != (one.types, one.names):
-            raise DataError(f"error[HW801]: the DataFrames given for `{one.relation}` differ in columns or types")
+    for given in inputs:
+        other = first.setdefault(given.relation, given)
+        if (other.types, other.names) != (given.types, given.names):
+            raise DataError(f"error[HW801]: the DataFrames given for `{given.relation}` differ in columns or types")
 
 
 def _matched(given: list[str], expected: Expected, *, changes: bool) -> Match:

@@ -1,7 +1,7 @@
-"""Rows of several views in one frame: what one job can give back.
+"""Rows of several views in one DataFrame: a job has one output schema.
 
-A job has one output schema, so all views share its columns: `_view` tells which view a row is of, and a view's columns
-take the first free columns of their type. The columns beyond are null.
+All views share its columns: `_view` is the number of a row's view, and the columns of a view take the first free
+columns of their type. The others are null.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ROWS = 1 << 16
 
 
 class Wide:
-    """Where the columns of each view stand."""
+    """The shared schema, and the places of each view's columns in it."""
 
     def __init__(self, views: tuple[View, ...]) -> None:
         self.views = views
@@ -30,7 +30,7 @@ class Wide:
             free = list(range(len(slots)))
             places = []
             for field in view.schema:
-                at = next((one for one in free if slots[one].type == field.type), None)
+                at = next((place for place in free if slots[place].type == field.type), None)
                 if at is None:
                     at = len(slots)
                     slots.append(pa.field(f"c{at}", field.type))

@@ -1,14 +1,13 @@
 """The current table of each view: written anew where that is cheap, and never twice for the same state.
 
-While it is small it is written in every batch, a larger one once a fifth of it has changed; with `always` it is written
-whenever anything has, with `never` not at all. `refresh` writes what is behind, whatever its size.
+A small table is written in every batch, a larger one once a fifth of it has changed; with `always` whenever anything
+has changed, with `never` not at all. `refresh` writes every table that is behind, whatever its size.
 
-Which state a table holds is noted in a file inside its folder. A table of files is written beside the one that is
-there, with its note, and takes its place once it is whole, unless another run has opened the checkpoint meanwhile; so
-whoever reads the folder finds a whole table, and two runs at once do not write into each other's. Object stores cannot
-put a folder in the place of another: there Spark removes the folder, and the note with it, before it writes the table.
-Either way a note that is there tells the truth: a query that starts again leaves alone what is still good. Formats that
-keep tables in some other way have no such note: theirs are written anew after a restart.
+A note in the table's folder says which state it holds. A table of files is written beside the old one, with its note,
+and replaces it once it is whole, unless another run has opened the checkpoint meanwhile. So readers find a whole table,
+and two runs at once do not write into each other's. Object stores cannot replace a folder: there Spark removes the
+folder, with its note, before it writes the table. Either way a note is true: a query that starts again leaves a table
+alone that is up to date. Tables of other formats have no note, and are written anew after a restart.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ _SHARE = 5  # a larger one, once a fifth of it has changed
 
 @dataclass(slots=True)
 class CurrentTables:
+    """The current tables of one query's views."""
+
     place: Folders | Tables
     when: str
-    _written: dict[str, int] = field(
-        default_factory=dict
-    )  # by view: how many changes a table has seen that has no note
+    _written: dict[str, int] = field(default_factory=dict)  # by view: the changes in a table that has no note
 
     def follow(self, spark: Any, checkpoint: Checkpoint, view: str, manifest: Manifest) -> None:
         """Write the table of a view as of the last batch, if it is time."""
@@ -68,19 +67,20 @@ class CurrentTables:
         if manifest.metrics["rows"][view] <= _SMALL:
             now = now.coalesce(1)
         seen = manifest.metrics["stale"][view]
-        told = {"query": checkpoint.query, "format": self.place.format, "batch": manifest.batch, "changes": seen}
+        about = {"query": checkpoint.query, "format": self.place.format, "batch": manifest.batch, "changes": seen}
+        note = json.dumps(about).encode()
         where = self._home(view)
         if where is not None and where.moves_folders:
-            self._swap_in(now, checkpoint, view, where, json.dumps(told).encode())
+            self._swap_in(now, checkpoint, view, where, note)
         else:
             checkpoint.check()
             self.place.put(now, view)
             if where is not None and checkpoint.query is not None:
-                where.create(f"{TABLE}/{_NOTE}", json.dumps(told).encode())
+                where.create(f"{TABLE}/{_NOTE}", note)
         self._written[view] = seen
 
     def _swap_in(self, now: Any, checkpoint: Checkpoint, view: str, where: Folder, note: bytes) -> None:
-        """Write a table beside the one that is there, and put it in its place."""
+        """Write a table beside the old one, and replace that one by it."""
         assert isinstance(self.place, BatchFolders)
         beside = f"{_BESIDE}{'' if checkpoint.epoch is None else f'e{checkpoint.epoch}-'}{secrets.token_hex(4)}"
         if checkpoint.epoch is not None:
@@ -97,31 +97,31 @@ class CurrentTables:
             raise
 
     def _remove_left(self, where: Folder, epoch: int) -> None:
-        """Remove tables that runs before this one did not bring to their end."""
+        """Remove unfinished tables of earlier runs."""
         for name in where.folders():
             found = _LEFT.match(name)
             if found is not None and int(found[1]) < epoch:
                 where.remove_folder(name)
 
     def _seen(self, checkpoint: Checkpoint, view: str, latest: int) -> int | None:
-        """How many of the view's changes its table has seen; None: nobody knows."""
+        """How many of the view's changes are in its table; None: unknown."""
         where = self._home(view)
         if where is None or checkpoint.query is None:
             return self._written.get(view)
         return self._noted(checkpoint, where, latest)
 
     def _noted(self, checkpoint: Checkpoint, where: Folder, latest: int) -> int | None:
-        """What was noted, by whichever run; not after the batch `latest`: its checkpoint may have been set back."""
+        """What a run noted, up to the batch `latest`: the checkpoint may have been restored from an older copy."""
         name = f"{TABLE}/{_NOTE}"
         with suppress(StateError, ValueError, LookupError, TypeError):
             if not where.missing([name]):
-                told = json.loads(where.read(name))
-                if (told["query"], told["format"]) == (checkpoint.query, self.place.format) and told["batch"] <= latest:
-                    return int(told["changes"])
+                note = json.loads(where.read(name))
+                if (note["query"], note["format"]) == (checkpoint.query, self.place.format) and note["batch"] <= latest:
+                    return int(note["changes"])
         return None
 
     def _home(self, view: str) -> Folder | None:
-        """The folder that a table of files lies in; None: it is no such table, or Spark alone can reach it."""
+        """The folder of a table of files; None: it is no such table, or only Spark can reach it."""
         if not isinstance(self.place, BatchFolders):
             return None
         try:
@@ -138,10 +138,9 @@ def refresh(
     options: dict[str, str] | None = None,
     spark: Any = None,
 ) -> None:
-    """Bring the current tables below an output up to date with the last batch that was committed.
+    """Bring the current tables below an output up to date with the last committed batch.
 
-    For runs that end, as those with {"availableNow": True} do: while a query goes on, the table of a large view may lag
-    behind it. Tables that are up to date are left alone.
+    For runs that end, as with {"availableNow": True}: while a query runs, the table of a large view may lag behind.
     """
     found = Checkpoint(str(checkpoint))
     session = spark or session_at_hand()

@@ -1,11 +1,11 @@
 """Where the changes of views go, by format: what `output` means there, and how often a change may arrive.
 
-A destination gets the changes of one view in one batch (`add`) and, where it can keep that, what the view holds now
-(`put`). A driver that dies in between tells its last batch again, and then:
+A destination gets the changes of one view in one batch (`add`) and, where it can keep them, the rows of the view now
+(`put`). A driver that fails in between publishes its last batch again after a restart, and then:
 
-- folders of files hold a batch each, and it is written anew;
-- Delta skips a batch that it has, by the transaction that it notes with it;
-- the tables of Iceberg note the batch in the snapshot that brings it, and one that they have is not brought again;
+- a folder of files per batch is written anew;
+- Delta skips a batch that it has, by the transaction that is noted with it;
+- an Iceberg table notes the batch in its snapshot, and a batch that it has is not added again;
 - everything else gets the changes again: at least once.
 
 The name of a view becomes part of a path, or of a table's name, in one way only (see `files.names`).
@@ -29,23 +29,23 @@ _MARK = "headwater.batch"  # in the summary of a snapshot: the query and the bat
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Which changes these are: of a batch of a query, whose id is that of its checkpoint and of no other."""
+class BatchId:
+    """The batch of a query that changes are of; the query's id is that of its checkpoint, and of no other."""
 
     query: str
-    batch: int
-    again: bool  # they may have been told before
+    number: int
+    again: bool  # the batch may have been published before
 
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """Any format that writes to a path. It gets a batch again if that is told again."""
+    """Any format that writes to a path; it gets a batch again that is published again."""
 
     path: str
     format: str
     options: Mapping[str, str]
 
-    def add(self, changes: Any, view: str, told: Told) -> None:
+    def add(self, changes: Any, view: str, batch: BatchId) -> None:
         self._write(changes, {}, "append", self.changes(view))
 
     def put(self, rows: Any, view: str) -> None:
@@ -70,34 +70,34 @@ class BatchFolders(Folders):
     """Files, in a folder per batch."""
 
     def put_beside(self, rows: Any, view: str, folder: str) -> None:
-        """Write what a view holds into another folder of the view, not into the table itself."""
+        """Write the rows of a view into another folder of the view, not into its table."""
         self._write(rows, {}, "overwrite", f"{self.home(view)}/{folder}")
 
-    def add(self, changes: Any, view: str, told: Told) -> None:
-        self._write(changes.drop(BATCH_ID), {}, "overwrite", f"{self.changes(view)}/{BATCH_ID}={told.batch}")
+    def add(self, changes: Any, view: str, batch: BatchId) -> None:
+        self._write(changes.drop(BATCH_ID), {}, "overwrite", f"{self.changes(view)}/{BATCH_ID}={batch.number}")
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaFolders(Folders):
-    """Tables of Delta, which leave out a transaction that is not later than the last one of the same name."""
+    """Delta tables, which skip a transaction that is not later than the last one of its name."""
 
-    def add(self, changes: Any, view: str, told: Told) -> None:
-        marks = {"txnAppId": f"{told.query}/{view}", "txnVersion": str(told.batch)}
+    def add(self, changes: Any, view: str, batch: BatchId) -> None:
+        marks = {"txnAppId": f"{batch.query}/{view}", "txnVersion": str(batch.number)}
         self._write(changes, marks, "append", self.changes(view))
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """Tables of a catalog, `<view>_changes` and `<view>_current`; those that are there are taken as they are."""
+    """Tables of a catalog, `<view>_changes` and `<view>_current`; existing ones are used as they are."""
 
     namespace: str
     format: str
     options: Mapping[str, str]
 
-    def add(self, changes: Any, view: str, told: Told) -> None:
+    def add(self, changes: Any, view: str, batch: BatchId) -> None:
         table = self._table(changes, f"{file_name(view)}_changes")
-        mark = f"{told.query}/{told.batch}"
-        if told.again and _has(changes.sparkSession, table, mark):
+        mark = f"{batch.query}/{batch.number}"
+        if batch.again and _has(changes.sparkSession, table, mark):
             return
         options = {**self.options, f"snapshot-property.{_MARK}": mark}
         changes.writeTo(table).options(**options).append()
@@ -107,7 +107,7 @@ class Tables:
         rows.writeTo(table).options(**self.options).overwrite(sf.lit(True))
 
     def _table(self, rows: Any, name: str) -> str:
-        """The full name of a table of such rows, which is there from now on."""
+        """The full name of a table for such rows; it is created if there is none."""
         table = f"{self.namespace}.{_quoted(name)}"
         if not rows.sparkSession.catalog.tableExists(table):
             rows.limit(0).writeTo(table).using(self.format).create()
@@ -126,29 +126,31 @@ def _has(spark: Any, table: str, mark: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic of Kafka: a message per change. Its key is the view and the row, so that the changes of a row stay in
-    their order."""
+    """A Kafka topic: a message per change. Its key is the view and the row, so that the changes of a row keep their
+    order."""
 
     options: Mapping[str, str]
 
-    def add(self, changes: Any, view: str, told: Told) -> None:
-        name = sf.lit(view).alias("_view")
-        row = [one for one in changes.columns if one not in (CHANGE_TYPE, BATCH_ID)]
-        key, value = sf.to_json(sf.struct(name, *row)), sf.to_json(sf.struct(name, *changes.columns))
+    def add(self, changes: Any, view: str, batch: BatchId) -> None:
+        label = sf.lit(view).alias("_view")
+        row = [name for name in changes.columns if name not in (CHANGE_TYPE, BATCH_ID)]
+        key, value = sf.to_json(sf.struct(label, *row)), sf.to_json(sf.struct(label, *changes.columns))
         changes.select(key.alias("key"), value.alias("value")).write.format("kafka").options(**self.options).save()
 
 
 @dataclass(frozen=True, slots=True)
 class Console:
+    """The driver's console, for a look at the changes."""
+
     options: Mapping[str, str]
 
-    def add(self, changes: Any, view: str, told: Told) -> None:
+    def add(self, changes: Any, view: str, batch: BatchId) -> None:
         changes.write.format("console").options(**self.options).mode("append").save()
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Views of the session: `global_temp.<view>` reads what the view holds now."""
+    """Views of the session: `global_temp.<view>` has the rows of the view now."""
 
     def put(self, rows: Any, view: str) -> None:
         rows.createOrReplaceGlobalTempView(_quoted(view))
@@ -158,7 +160,7 @@ Destination: TypeAlias = Folders | Tables | Topic | Console | Memory
 
 
 def destination(output: str | None, format_: str, options: Mapping[str, str]) -> Destination:
-    """DataError if the format cannot do with this output."""
+    """The destination of a format; DataError if the format cannot use this output."""
     match format_:
         case "console":
             return Console(options)

@@ -1,8 +1,8 @@
 """Whose output a folder is: of one query, from its first batch on.
 
-A note in the folder of each view says which query writes there. A query that begins anew (another checkpoint) is
-refused, whatever its first batch holds: the changes of two queries in one folder would add up to neither of their
-views. Outputs from before there were such notes are taken over by a query that goes on, and refused to one that begins.
+A note in the folder of each view says which query writes there. A query that begins anew, with another checkpoint, is
+refused: the changes of two queries in one folder would add up to neither of their views. An output without a note is
+taken over by a query that goes on, and refused to one that begins.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ def _homes(place: Destination | None, views: Iterable[str]) -> list[Folder]:
         return []
     try:
         return [open_folder(place.home(view)) for view in views]
-    except StateError:  # a place that Spark alone can reach
+    except StateError:  # only Spark can reach it
         return []
 
 
 def _owner(home: Folder) -> str | None:
-    """The query that writes into a view's folder; None: none has said so. A damaged note is of nobody that we know."""
+    """The query that writes into a view's folder; None: there is no note; "": the note is damaged."""
     if home.missing([_NOTE]):
         return None
     with suppress(ValueError, LookupError, TypeError):

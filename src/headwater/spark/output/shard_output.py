@@ -1,13 +1,14 @@
 """What a shard writes beside its state in a batch: the changes of its part of the views, and the rows set aside.
 
 Both go under the checkpoint, in files named by batch and attempt; they count once the batch is committed. Then the
-driver brings them to where they belong, and removes these files and those of all other attempts.
+driver publishes them, and removes these files and those of all other attempts.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
@@ -62,17 +63,14 @@ def write_rejected(assignment: Assignment, shard: int, rejected: list[Rejection]
     """The rows that were set aside, a JSON object a line; the name of the file, if there is any."""
     if not rejected:
         return []
-    lines = [
-        json.dumps({"relation": one.relation, "reason": one.reason, "row": one.row}, ensure_ascii=False) + "\n"
-        for one in rejected
-    ]
+    lines = [json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in rejected]
     name = f"{FOLDER}/{assignment.files_of}-rejected-{shard}.jsonl"
     assignment.folder.write(name, ["".join(lines).encode("utf-8", "backslashreplace")])
     return [name]
 
 
 def keep_rejected(folder: Folder, manifest: Manifest) -> None:
-    """Put the rows that a committed batch has set aside where they stay, under names that depend on the batch alone."""
+    """Keep the rows that a committed batch has set aside, under names that depend on the batch alone."""
     for number, name in enumerate(manifest.set_aside):
         folder.create(f"rejected/{manifest.batch}-{number}.jsonl", folder.read(name))
 
@@ -88,7 +86,7 @@ def late_rows(late: Mapping[str, pa.Table]) -> list[Rejection]:
 
 
 def rows_with_keys(member: Member, cleared: Mapping[str, Mapping[tuple[Any, ...], Any]]) -> dict[str, pa.Table]:
-    """The rows a shard holds that have these keys, by relation: they must go, whatever they are (see `Net`)."""
+    """The rows of a shard that have these keys, by relation: they must go, whatever they are (see `Net`)."""
     out: dict[str, pa.Table] = {}
     for relation, keys in cleared.items():
         store = member.shard.stores[relation]

@@ -1,12 +1,11 @@
-"""A committed batch on its way out: to where its format puts it, and to a function.
+"""A committed batch on its way out: to the destination of its format, and to the user's function.
 
-The default, Parquet files, is exactly once: a file per view, batch and shard, put there whole, under a name that
-depends on the batch alone. Other formats, and Parquet in a store that only Spark itself can reach, are written by
-Spark: `destinations` tells how, and which of them may get a batch again after a driver has died in between. A function
-may as well; `_batch_id` tells.
+The default, Parquet files, is exactly once: a file per view, batch and shard, created whole, under a name that depends
+on the batch alone. Other formats, and Parquet in a store that only Spark can reach, are written by Spark (see
+`destinations`). Some of them, and the function, may get a batch again after a driver has failed; `_batch_id` shows it.
 
-The current tables of the views follow where that is cheap (see `current`); `view` reads the state itself, and is always
-right.
+The current tables of the views follow where that is cheap (see `current_table`); `view` reads the state itself, and is
+always up to date.
 """
 
 from __future__ import annotations
@@ -20,7 +19,16 @@ from headwater.spark.folders import open_folder
 from headwater.spark.inputs.column_types import spark_schema
 from headwater.spark.inputs.contract import Contract, View
 from headwater.spark.output.current_table import CurrentTables
-from headwater.spark.output.destinations import Console, Destination, Folders, Memory, Tables, Told, Topic, destination
+from headwater.spark.output.destinations import (
+    BatchId,
+    Console,
+    Destination,
+    Folders,
+    Memory,
+    Tables,
+    Topic,
+    destination,
+)
 from headwater.spark.output.ownership import claim, refuse_foreign
 from headwater.spark.output.shard_output import feed_schema, keep_rejected
 from headwater.spark.shards.state_view import view_of
@@ -32,13 +40,15 @@ Callback = Callable[[dict[str, Any], int], None]
 
 @dataclass(slots=True)
 class Sink:
+    """Publishes the committed batches of one query."""
+
     output: str | None
     format: str
     options: dict[str, str]
     current: str
-    _told: int | None = None
-    _as_files: bool | None = None  # the files of a batch are passed on as they are; None: not known yet
-    _destination: Destination | None = field(init=False)  # None: only a function is told
+    _published: int | None = None  # the last batch
+    _as_files: bool | None = None  # the files of a batch are copied as they are; None: not known yet
+    _destination: Destination | None = field(init=False)  # None: only the function gets changes
     _current: CurrentTables | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,40 +62,37 @@ class Sink:
         refuse_foreign(self._destination, [view.name for view in contract.views], checkpoint)
 
     def claim(self, checkpoint: Checkpoint, contract: Contract) -> None:
-        """Take the output for the query of this checkpoint; StateError if it is another's."""
+        """Note that the output is of the query of this checkpoint; StateError if it is another's."""
         claim(self._destination, [view.name for view in contract.views], checkpoint)
 
     def is_pending(self, checkpoint: Checkpoint, manifest: Manifest) -> bool:
-        """Whether a committed batch has not been told to the end: all its files are there, because none goes before."""
-        if self._told == manifest.batch or not manifest.told:
+        """Whether a committed batch is not published to the end: then all its files are there."""
+        if self._published == manifest.batch or not manifest.outgoing:
             return False
-        return not checkpoint.folder.missing(sorted(manifest.told))
+        return not checkpoint.folder.missing(sorted(manifest.outgoing))
 
     def give(
         self, spark: Any, checkpoint: Checkpoint, contract: Contract, manifest: Manifest,
         foreach_changes: Callback | None,
     ) -> None:  # fmt: skip
-        """Bring a committed batch to where it is to go; then remove the files it came in.
+        """Publish a committed batch; then remove the files that its shards wrote for it.
 
-        Nothing is written, and nothing removed, once another run has opened the checkpoint: that one brings the batch
-        to where it is to go.
+        Once another run has opened the checkpoint, nothing is written or removed: that run publishes the batch.
         """
-        if self._as_files is None:  # what this process can reach counts, not a client of Spark Connect
+        if self._as_files is None:  # this process must reach the output, not a client of Spark Connect
             self._as_files = self.format == "parquet" and (self.output is None or _is_reachable(self.output))
         changed = {view.name: list(manifest.metrics["feed"].get(view.name, ())) for view in contract.views}
         keep_rejected(checkpoint.folder, manifest)
-        asked = foreach_changes is not None or not self._as_files
-        frames = (
-            {view.name: _changes(spark, checkpoint, view, changed[view.name]) for view in contract.views}
-            if asked
-            else {}
-        )
+        frames = {}
+        if foreach_changes is not None or not self._as_files:
+            frames = {view.name: _changes(spark, checkpoint, view, changed[view.name]) for view in contract.views}
+        batch = BatchId(checkpoint.query or checkpoint.path, manifest.batch, again=self._published is None)
         for view, files in changed.items():
             checkpoint.hold()
             if self._as_files:
-                self._pass_on(checkpoint, view, files, manifest.batch)
+                self._copy(checkpoint, view, files, manifest.batch)
             elif files:
-                self._add(frames[view], view, Told(_query(checkpoint), manifest.batch, again=self._told is None))
+                self._add(frames[view], view, batch)
             if self._current is not None:
                 self._current.follow(spark, checkpoint, view, manifest)
             if isinstance(self._destination, Memory):
@@ -94,9 +101,9 @@ class Sink:
             foreach_changes(frames, manifest.batch)
         checkpoint.hold()
         checkpoint.forget_feed()
-        self._told = manifest.batch
+        self._published = manifest.batch
 
-    def _pass_on(self, checkpoint: Checkpoint, view: str, files: list[str], batch: int) -> None:
+    def _copy(self, checkpoint: Checkpoint, view: str, files: list[str], batch: int) -> None:
         if not isinstance(self._destination, Folders) or not files:
             return
         place = open_folder(self._destination.changes(view))
@@ -108,19 +115,14 @@ class Sink:
                     "output= a folder of its own, or remove what is there"
                 )
 
-    def _add(self, changes: Any, view: str, told: Told) -> None:
+    def _add(self, changes: Any, view: str, batch: BatchId) -> None:
         match self._destination:
             case None | Memory():
                 pass
             case Folders() | Tables() | Topic() | Console() as there:
-                there.add(changes, view, told)
+                there.add(changes, view, batch)
             case unknown:
                 assert_never(unknown)
-
-
-def _query(checkpoint: Checkpoint) -> str:
-    """What tells a query from one that had the same checkpoint folder before."""
-    return checkpoint.query or checkpoint.path
 
 
 def _is_reachable(output: str) -> bool:

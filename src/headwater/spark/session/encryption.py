@@ -1,9 +1,9 @@
-"""Whether what Headwater's own connections carry is encrypted: where Spark's settings ask for it of Spark's.
+"""Encrypts Headwater's own connections where Spark's settings ask for encryption.
 
-Rows that Spark moves go through Spark's connections. The shards of a gang, and workers that reach files through the
-driver, open connections of their own (Arrow Flight). If Spark's are to be encrypted, so are these, by TLS: the driver
-makes a key and a certificate, for as long as it lives, and its tasks are given both in the way they are given the
-token. They are made by the tool that every Java comes with; where it is not to be had, no such connection is opened.
+Rows that Spark moves use Spark's connections. The shards of a gang, and workers that reach files through the driver,
+open connections of their own (Arrow Flight). These are encrypted, by TLS, if Spark's are: the driver makes a key and a
+certificate, which last as long as it does, and its tasks get both with the token. Java's keytool makes them; where
+there is none, no such connection is opened.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _lock = threading.Lock()
 
 def asked_by(context: Any) -> str | None:
     """The first of Spark's settings that asks for encryption; None: none does."""
-    if context not in _asked:  # a context keeps its settings, and to look at them takes a while
+    if context not in _asked:  # a context keeps its settings, and reading them takes a while
         settings = context.getConf()
         _asked[context] = next((name for name in SETTINGS if settings.get(name, "false").lower() == "true"), None)
     return _asked[context]
 
 
 def tls_for(context: Any) -> Certificate | None:
-    """What encrypts the connections of this driver and its tasks; None: no setting asks for it.
+    """The certificate of this driver and its tasks; None: no setting asks for encryption.
 
-    StateError where one does and it cannot be done.
+    StateError where one does and no certificate can be made.
     """
     name = asked_by(context)
     if name is None:
@@ -94,8 +94,7 @@ def _made(context: Any) -> Certificate:
 
 
 def _encoded(context: Any, kind: str, thing: Any) -> bytes:
-    """What `getEncoded` gives, asked for by reflection: the classes behind are Java's own, where the gateway may not
-    look."""
+    """The result of `getEncoded`, by reflection: the gateway may not look into Java's own classes."""
     java = context._jvm
     nothing = context._gateway.new_array(java.java.lang.Class, 0), context._gateway.new_array(java.java.lang.Object, 0)
     return bytes(java.java.lang.Class.forName(kind).getMethod("getEncoded", nothing[0]).invoke(thing, nothing[1]))

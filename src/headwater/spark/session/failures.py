@@ -45,7 +45,7 @@ def _error(name: str, text: str) -> HeadwaterError:
 
 
 def found_in(problem: BaseException) -> HeadwaterError | None:
-    """The HeadwaterError behind an error of Spark, or None; a worker that cannot import Headwater leaves only a text."""
+    """The HeadwaterError behind an error of Spark, or None; a worker that cannot import Headwater leaves a text."""
     missing = _NO_MODULE.search(str(problem))
     return None if missing is None else cannot_import(missing[1])
 

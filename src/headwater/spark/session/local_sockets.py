@@ -1,8 +1,8 @@
-"""Lines between Python workers of one query on one machine: sockets of Linux that have a name and no file.
+"""Connections between the Python workers of one query on one machine: Linux sockets that have a name and no file.
 
-Both ends prove that they know the query's secret before either reads a message of the other, and every message carries
-a code that only who knows the secret can make (HMAC). The secret comes to workers with their tasks, so no other process
-has it, not even one of the same user. Who does not prove it in time is hung up on.
+Both ends prove that they know the query's secret before either reads a message of the other, and every message has a
+code that needs the secret (HMAC). Workers get the secret with their tasks, so no other process has it, not even one of
+the same user. A peer that does not prove it in time is disconnected.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _CODE = hashlib.sha256().digest_size
 
 
 class Refused(OSError):
-    """The other end is no worker of this query, or sends what it cannot have sent."""
+    """The other end is no worker of this query, or a message was changed on the way."""
 
 
 class Line:
-    """A line to a worker that knows the secret; messages are whole, and from it."""
+    """A connection to a worker that knows the secret; messages are whole, and from it."""
 
     def __init__(self, connection: Connection, key: bytes, mine: bytes, theirs: bytes) -> None:
         self._connection = connection
@@ -50,7 +50,7 @@ class Line:
         self._sent += 1
 
     def receive(self, patience: float | None = None) -> bytes:
-        """The next message; TimeoutError if it does not begin to come in so many seconds."""
+        """The next message; TimeoutError if it does not begin to arrive in so many seconds."""
         if not self._connection.poll(patience):
             raise TimeoutError
         got = self._connection.recv_bytes()
@@ -71,7 +71,7 @@ class Line:
 
 
 def call(name: str, secret: bytes, patience: float) -> Line:
-    """A line to the worker that listens under a name; OSError if there is none, or it does not know the secret."""
+    """A connection to the worker that listens at a name; OSError if there is none, or it does not know the secret."""
     caller = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         caller.settimeout(patience)
@@ -83,7 +83,7 @@ def call(name: str, secret: bytes, patience: float) -> Line:
 
 
 def listener(name: str) -> socket.socket:
-    """OSError if somebody listens under that name already."""
+    """A socket that listens at a name; OSError if a process does so already."""
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         made.bind(name)
@@ -95,7 +95,7 @@ def listener(name: str) -> socket.socket:
 
 
 def accepted(listening: socket.socket, secret: bytes, patience: float) -> Line:
-    """The next line that comes; OSError if who calls does not know the secret."""
+    """The next connection; OSError if the caller does not know the secret."""
     answering, _ = listening.accept()
     try:
         return _greeted(answering, secret, b"keeper", b"caller", patience)
@@ -148,7 +148,7 @@ def _is_own(line: socket.socket) -> bool:
 
 
 def message_of(about: Mapping[str, Any], rows: Sequence[pa.RecordBatch] = ()) -> bytes:
-    """Plain values and rows as one message: JSON on a line, then Arrow's stream, if there are any rows."""
+    """Plain values and rows as one message: a line of JSON, then an Arrow stream, if there are rows."""
     sink = pa.BufferOutputStream()
     sink.write(json.dumps(about).encode() + b"\n")
     if rows:
@@ -159,6 +159,6 @@ def message_of(about: Mapping[str, Any], rows: Sequence[pa.RecordBatch] = ()) ->
 
 
 def read_message(message: bytes) -> tuple[dict[str, Any], list[pa.RecordBatch]]:
-    """What `message_of` was given."""
+    """The values and rows of a message."""
     head, _, rest = message.partition(b"\n")
     return json.loads(head), list(pa.ipc.open_stream(rest)) if rest else []

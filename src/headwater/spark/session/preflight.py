@@ -1,7 +1,7 @@
-"""A look at Spark's Python workers before a query starts: can they run a shard at all?
+"""Checks Spark's Python workers before a query starts: can they run a shard?
 
 One small job per application, in as many tasks as run at once. A worker that lacks a module, or has another version of
-Headwater than the driver, is an error here, in one clear text, and not the failure of the first batch.
+Headwater than the driver, is one plain error here, and not the failure of the first batch.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from headwater.spark.session.failures import cannot_import, found_in
 from headwater.spark.session.session import is_connect, slots
 
 _MODULES = ("pyarrow", "numpy", "numba", "headwater.exchange.member")
-_passed: set[str] = set()  # applications whose workers were looked at
+_passed: set[str] = set()  # applications whose workers were checked
 
 
 def preflight(spark: Any) -> None:
-    """Raises HeadwaterError where workers cannot run shards; asks once per application."""
+    """Raise HeadwaterError where workers cannot run shards; checks once per application."""
     application = spark.session_id if is_connect(spark) else spark.sparkContext.applicationId
     if application in _passed:
         return
     tasks = slots(spark)
     try:
-        told = spark.range(0, tasks, 1, tasks).mapInArrow(_looking(_MODULES), "told string").collect()
+        found = spark.range(0, tasks, 1, tasks).mapInArrow(_looking(_MODULES), "found string").collect()
     except PySparkException as problem:
         ours = found_in(problem)
         if ours is None:
             raise
         raise ours from problem
-    for row in told:
-        _judge(json.loads(row["told"]))
+    for row in found:
+        _judge(json.loads(row["found"]))
     _passed.add(application)
 
 
 def _looking(modules: tuple[str, ...]) -> Any:
-    """What a task does. A function of its own, so that it is sent by value: a worker without Headwater can run it."""
+    """What a task does: a nested function is pickled by value, so a worker without Headwater can run it."""
 
     def look(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import importlib
@@ -59,7 +59,7 @@ def _looking(modules: tuple[str, ...]) -> Any:
             found["version"] = importlib.import_module("headwater").__version__
         except ImportError as problem:
             found["missing"] = problem.name or str(problem)
-        yield pa.RecordBatch.from_pydict({"told": [json.dumps(found)]})
+        yield pa.RecordBatch.from_pydict({"found": [json.dumps(found)]})
 
     return look
 

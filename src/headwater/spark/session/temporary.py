@@ -1,9 +1,9 @@
-"""Folders for a while, where the system has such: gone when they are done with, or once their process is dead.
+"""Temporary folders, removed after use, or after their process has been killed.
 
-A process that is killed cannot remove its folders, so the next one that makes any does. Whose process is alive is told
-by a lock (flock) on the folder itself, which ends with the process however it dies, and holds between containers, where
-numbers of processes say nothing. Only folders of the same user are removed that nobody else may enter; links are never
-followed. Where a system or a disk knows no such locks, folders of killed processes stay.
+A killed process cannot remove its folders, so the next process that makes any does. Folders of running processes are
+locked (flock): the lock ends with the process however it ends, and works between containers, where process numbers mean
+nothing. Only folders are removed that belong to the same user and that no other user may enter; links are never
+followed. Where a system or a disk has no such locks, folders of killed processes stay.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _swept = False
 
 
 class _Lock(Enum):
-    OURS = "nobody else has it"
-    TAKEN = "somebody alive has it"
-    UNKNOWN = "nobody can tell"
+    OURS = "this process has it"
+    TAKEN = "another running process has it"
+    UNKNOWN = "there are no locks here"
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def lasting_scratch() -> Path:
 def sweep() -> None:
     """Remove the folders that killed processes of this user have left."""
     with suppress(OSError), os.scandir(tempfile.gettempdir()) as found:
-        for path in [Path(one.path) for one in found if one.name.startswith(_PREFIX)]:
+        for path in [Path(entry.path) for entry in found if entry.name.startswith(_PREFIX)]:
             with suppress(OSError):
                 handle = _open(path)
                 try:
@@ -64,7 +64,7 @@ def sweep() -> None:
 
 
 def _made() -> tuple[Path, int | None]:
-    """A new folder and what holds its lock; None: there are no locks here."""
+    """A new folder and the handle that holds its lock; None: there are no locks here."""
     global _swept
     if find_spec("fcntl") is None:
         return Path(tempfile.mkdtemp(prefix=_PREFIX)), None
@@ -73,7 +73,7 @@ def _made() -> tuple[Path, int | None]:
         sweep()
     while True:
         path = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        with suppress(FileNotFoundError):  # between two of these steps somebody may take it for one that was left
+        with suppress(FileNotFoundError):  # between two of these steps another process may take it for an abandoned one
             handle = _open(path)
             if _lock(handle) is not _Lock.TAKEN and os.path.samestat(path.lstat(), os.fstat(handle)):
                 return path, handle
@@ -97,14 +97,14 @@ def _lock(handle: int) -> _Lock:
 
 
 def _empty(handle: int) -> None:
-    """Remove what is in a folder; by its handle, so that it does not matter who renames what meanwhile."""
+    """Remove what is in a folder; by its handle, so that renaming it meanwhile does not matter."""
     with os.scandir(handle) as found:
-        for one in list(found):
-            if one.is_dir(follow_symlinks=False):
-                shutil.rmtree(one.name, ignore_errors=True, dir_fd=handle)
+        for entry in list(found):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.name, ignore_errors=True, dir_fd=handle)
             else:
                 with suppress(OSError):
-                    os.unlink(one.name, dir_fd=handle)
+                    os.unlink(entry.name, dir_fd=handle)
 
 
 def _remove(path: Path, handle: int | None) -> None:

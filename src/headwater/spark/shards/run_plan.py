@@ -1,8 +1,8 @@
-"""By what means a program runs: its sharding, the number of shards, and how they exchange rows.
+"""How a program runs on Spark: its sharding, the number of shards, and how they exchange rows.
 
 A gang is one barrier stage: all shards run at the same time and send each other rows directly. It needs a free slot per
-shard, which neither Spark Connect nor dynamic allocation can promise; and where Spark's settings ask for encryption, it
-needs the means for that, too. Shuffles work everywhere, a job per round.
+shard, which Spark Connect and dynamic allocation cannot promise, and a certificate where Spark's settings ask for
+encryption. Shuffles work everywhere, a job per round.
 """
 
 from __future__ import annotations
@@ -22,21 +22,23 @@ MOST_SHARDS = 10_000  # each is a task of every batch, and a folder in the check
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
+    """How a program runs on Spark, and why so."""
+
     sharding: Sharding
     shards: int
-    exchange: str | None  # None: no row travels between shards
+    exchange: str | None  # None: shards ship each other nothing
     reason: str
 
 
 def choose_run_plan(spark: Any, contract: Contract, shards: int | None, exchange: str | None) -> RunPlan:
-    """The means for a program on a session; `shards` and `exchange` as the user wants them, None: as seems best."""
+    """The plan for a program on a session; `shards` and `exchange` are the user's choice, None: the best one."""
     if shards is not None and (not isinstance(shards, int) or not 1 <= shards <= MOST_SHARDS):
         raise ValueError(f"shards is a number from 1 to {MOST_SHARDS:,}, not {shards!r}; one per task slot is best")
     if exchange is not None and exchange not in EXCHANGES:
         raise ValueError(f"there is no exchange {exchange!r}; take one of {', '.join(EXCHANGES)}, or None")
     free = slots(spark)
     count = shards or free
-    names = {one.relation: one.names for one in contract.inputs}
+    names = {given.relation: given.names for given in contract.inputs}
     sharding = choose(contract.program, contract.known, count, columns=names)
     if sharding.kind == "single":
         return RunPlan(sharding, 1, None, sharding.reason)
@@ -68,6 +70,6 @@ def _obstacle(spark: Any, shards: int, free: int) -> str | None:
 
 
 def _secret(spark: Any, exchange: str) -> str | None:
-    """What is to be told of a gang that talks in secret."""
+    """Why the connections of a gang are encrypted; None: they are not."""
     setting = asked_by(spark.sparkContext) if exchange == "gang" else None
     return None if setting is None else f"what the gang sends is encrypted, because {setting} asks for it"

@@ -28,10 +28,10 @@ _latest: dict[tuple[str, int], dict[str, Any]] = {}
 
 
 def view(checkpoint: str, name: str, *, spark: Any = None) -> Any:
-    """A DataFrame of the rows that a view held after the last batch that was committed there.
+    """A DataFrame of the rows of a view after the last committed batch.
 
-    It reads the state of that batch when it is used; a query that goes on meanwhile removes old state after two more
-    batches, so use it soon, or write it down.
+    It reads the state of that batch when it is used. A running query removes old state after two more batches, so use
+    it soon, or save its rows.
     """
     found = Checkpoint(str(checkpoint))
     session = spark or session_at_hand()
@@ -41,26 +41,26 @@ def view(checkpoint: str, name: str, *, spark: Any = None) -> Any:
 
 
 def progress(checkpoint: str, batch: int | None = None) -> dict[str, Any]:
-    """The figures of the last batch that was committed, or of another, all of them plain numbers, texts and dicts.
+    """The figures of the last committed batch, or of another: plain numbers, texts and dicts.
 
-    For a StreamingQueryListener: `progress(checkpoint, event.progress.batchId)`. A process that runs the query knows
-    its latest batches, any other those that the checkpoint still has; of older ones, and of batches that had no rows,
-    there are no figures, and the answer is empty.
+    For a StreamingQueryListener: `progress(checkpoint, event.progress.batchId)`. The process that runs the query knows
+    its latest batches, any other those that the checkpoint still has. Older batches, and batches without rows, give an
+    empty dict.
     """
     found = Checkpoint(str(checkpoint))
     if batch is None:
         return figures(last_of(found))
     remembered = _latest.get((found.folder.path, batch))
-    return remembered or next((figures(one) for one in found.history if one.batch == batch), {})
+    return remembered or next((figures(manifest) for manifest in found.history if manifest.batch == batch), {})
 
 
 def figures(manifest: Manifest) -> dict[str, Any]:
-    """What a batch's manifest says of it, for people."""
+    """The figures of a batch that users see."""
     return {name: value for name, value in manifest.metrics.items() if name not in ("feed", "stale")}
 
 
 def remember(checkpoint: Checkpoint, manifest: Manifest) -> dict[str, Any]:
-    """Keep the figures of a batch for as long as a listener may need to ask for them."""
+    """Keep the figures of a batch for listeners that ask later."""
     found = _latest[checkpoint.folder.path, manifest.batch] = figures(manifest)
     while len(_latest) > _KEPT:
         del _latest[next(iter(_latest))]
@@ -118,7 +118,7 @@ class Reading:
 
 
 def reading_kind(mark: str) -> str:
-    """What calls have in common that read views of a program with functions of this mark."""
+    """The kind of calls that read views of a program with these functions."""
     return f"view {mark}"
 
 
@@ -146,7 +146,7 @@ def last_of(checkpoint: Checkpoint) -> Manifest:
 
 def views_noted(views: Iterable[View]) -> dict[str, str]:
     """The views' columns as text that a manifest can hold."""
-    return {one.name: base64.b64encode(one.schema.serialize()).decode("ascii") for one in views}
+    return {view.name: base64.b64encode(view.schema.serialize()).decode("ascii") for view in views}
 
 
 def noted_views(noted: Mapping[str, str]) -> tuple[View, ...]:

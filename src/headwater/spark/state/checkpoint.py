@@ -1,4 +1,4 @@
-"""A query's checkpoint, as the driver sees it: which batch is committed, what it rests on, and what can be thrown away.
+"""A query's checkpoint, as the driver sees it: which batch is committed, what it rests on, and what can be removed.
 
 Below the query's checkpoint folder:
 
@@ -6,22 +6,22 @@ Below the query's checkpoint folder:
     headwater/manifest-<batch>                              commits a batch (see `manifest`)
     headwater/shard-<n>/snapshot-<batch>-e<epoch>-<attempt> a shard as of a batch
     headwater/shard-<n>/log-<batch>-e<epoch>-<attempt>      what a shard was given in a batch
-    headwater/feed/<batch>-e<epoch>-<attempt>-...           what a batch brings to the outside, until it is there
+    headwater/feed/<batch>-e<epoch>-<attempt>-...           what a batch publishes, until it is published
     headwater/rejected/<batch>-<shard>.jsonl                rows of a batch that did not fit, with the reason
 
 A batch goes through these steps: every shard writes its log (or a snapshot), the driver creates the manifest, then old
-files are removed. Between any two of them everything may die: without the manifest, the batch never was, and Spark
-brings it again; with it, the batch is not run again, and what was to be removed is removed when the checkpoint is next
-opened. Every attempt writes files of its own names, so one that was given up can do no harm, however late it writes.
+files are removed. The process may fail between any two of them. Without the manifest, the batch did not happen, and
+Spark brings it again; with it, the batch is not run again, and old files are removed when the checkpoint is next
+opened. Every attempt writes files with names of its own, so one that was given up does no harm, however late it writes.
 
-Two runs may have the checkpoint open at once (a cluster started a driver again whose first one still lives). The later
-one has the later epoch, and the earlier one stops at its next commit. No run removes a file that another one may still
-commit: only files of batches that are committed, which no manifest names, and of no later epoch. If the earlier run
-commits its batch after the later one has opened the checkpoint, the later one finds that commit in the place of its
-own, drops what it did, and goes on from there.
+Two runs may have the checkpoint open at once: a cluster restarts a driver while the first one still runs. The later run
+has the later epoch, and the earlier one stops at its next commit. No run removes a file that another one may still
+commit: only files of committed batches, which no manifest names, and of no later epoch. If the earlier run commits its
+batch after the later one has opened the checkpoint, the later one finds that commit, drops its own attempt, and goes on
+from there.
 
-The files of Spark beside them (`metadata`, `offsets`, `commits`) say which rows a batch is made of; state and offsets
-that do not belong together would lose rows or take them twice, and are refused.
+Spark's own files beside these (`metadata`, `offsets`, `commits`) say which rows a batch is made of. State and offsets
+that do not belong together would lose rows or apply them twice, and are refused.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -46,9 +47,9 @@ from headwater.spark.state.query_definition import QueryDefinition
 _MANIFEST = re.compile(r"manifest-(\d+)")
 _OF_BATCH = re.compile(r"(?:.*/)?\.?(?:manifest-|snapshot-|log-|feed/)(\d+)(?:-e(\d+))?(?![0-9])")
 _FEED = "feed"
-_KEPT = 2  # manifests: who reads the last one may take as long as a batch takes
-_SWEEP_EVERY = 64  # batches; in between only what is known to be old is removed
-_SECRET = secrets.token_bytes(32)  # of this process: a driver's tasks know it, and nobody else
+_KEPT = 2  # manifests: a reader of the last one may take as long as a batch takes
+_SWEEP_EVERY = 64  # batches; in between only files known to be old are removed
+_SECRET = secrets.token_bytes(32)  # of this process: only the driver's tasks know it
 _METADATA = "metadata"  # Spark's own: {"id": ...}, written when a query starts with a new checkpoint
 _RESTORE = "restore the whole checkpoint folder from one copy, or start with a new checkpoint and a new output"
 
@@ -72,13 +73,13 @@ class Assignment:
         return len(self.parts)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Every task that unpickles it is an attempt of its own: what it writes collides with nobody's files."""
+        """Every task that unpickles it is an attempt of its own, with file names of its own."""
         return type(self), (
             self.folder, self.sharding, self.parts, self.committed, self.batch, self.guard, self.epoch, self.secret
         )  # fmt: skip
 
     def to_json(self, shard: int) -> dict[str, Any]:
-        """What is not the same in every batch, of one shard."""
+        """What differs from batch to batch, for one shard."""
         return {
             "part": asdict(self.parts[shard]),
             "committed": self.committed,
@@ -87,19 +88,28 @@ class Assignment:
             "epoch": self.epoch,
         }
 
-    def like(self, shard: int, told: Mapping[str, Any]) -> Assignment:
-        """An attempt at another batch of the shard, as `to_json` told it; everything else is as it is here."""
+    def like(self, shard: int, given: Mapping[str, Any]) -> Assignment:
+        """An attempt at another batch of the shard, from `to_json`; everything else is as here."""
         parts = list(self.parts)
-        parts[shard] = Part.from_json(told["part"])
+        parts[shard] = Part.from_json(given["part"])
         return Assignment(
-            self.folder, self.sharding, tuple(parts), told["committed"], told["batch"], Guard(**told["guard"]),
-            told["epoch"], self.secret,
+            self.folder, self.sharding, tuple(parts), given["committed"], given["batch"], Guard(**given["guard"]),
+            given["epoch"], self.secret,
         )  # fmt: skip
 
     @property
     def files_of(self) -> str:
-        """What the names of the files begin with that this attempt writes, behind their kind."""
+        """What the names of this attempt's files have behind their kind."""
         return f"{self.batch}-e{self.epoch}-{self.attempt}"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchNotes:
+    """What a manifest says of its batch beside the state."""
+
+    rejected: Mapping[str, int] = field(default_factory=dict)  # rows set aside, by relation
+    set_aside: Sequence[str] = ()  # the files with these rows
+    metrics: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Checkpoint:
@@ -130,7 +140,7 @@ class Checkpoint:
 
     @property
     def query(self) -> str | None:
-        """What Spark calls the query of this checkpoint, across restarts; None: it has not named it yet."""
+        """Spark's id of the query of this checkpoint, across restarts; None: there is none yet."""
         if self._known_query is None:
             around = open_folder(str(self.path))
             if _METADATA in around.names():
@@ -139,8 +149,7 @@ class Checkpoint:
         return self._known_query
 
     def refuse_other(self, definition: QueryDefinition) -> None:
-        """Raise StateError if the checkpoint was made for another definition, or Spark's files beside it for another
-        query."""
+        """Raise StateError if the checkpoint is of another definition, or Spark's files there of another query."""
         if self.manifest is None:
             return
         self.manifest.definition.refuse_other(definition, f"the checkpoint {self.path}")
@@ -151,10 +160,9 @@ class Checkpoint:
             )
 
     def resume(self, definition: QueryDefinition) -> Manifest | None:
-        """The state to go on from, for a query that runs this definition; StateError if the checkpoint was made for
-        another.
+        """The state that a query with this definition goes on from; StateError if the checkpoint is of another.
 
-        From now on no run that opened it before can commit. Removes what an earlier run left behind.
+        From now on no earlier run can commit. Removes what an earlier run left behind.
         """
         self.refuse_other(definition)
         self._take()
@@ -163,8 +171,8 @@ class Checkpoint:
         return self.manifest
 
     def _take(self) -> Epoch:
-        self._epoch = epochs.take(self.folder, max((one.epoch for one in self._history), default=0))
-        self._history = self._read_manifests()  # a run that was at work may have committed until now
+        self._epoch = epochs.take(self.folder, max((manifest.epoch for manifest in self._history), default=0))
+        self._history = self._read_manifests()  # another run may have committed until now
         return self._epoch
 
     def hold(self) -> Epoch:
@@ -187,16 +195,15 @@ class Checkpoint:
         return None if self._epoch is None else self._epoch.number
 
     def lost(self) -> StateError | None:
-        """Why this run may not go on, if another run has opened the checkpoint; None too where nobody can tell."""
+        """Why this run may not go on, if another run has opened the checkpoint; None also if that cannot be read."""
         with suppress(StateError):
             if self._epoch is not None:
                 return epochs.lost(self.folder, self._epoch, f"the checkpoint {self.path}")
         return None
 
     def is_due(self, batch: int) -> bool:
-        """Whether a batch is to be run: not if it is the one that was committed last. StateError if it does not go on
-        from there."""
-        if batch not in (self.committed, self._next):  # Spark may know of a commit that came since this was opened
+        """Whether to run a batch: not if it was committed last. StateError if it does not follow the last one."""
+        if batch not in (self.committed, self._next):  # another run may have committed since this was opened
             self._history = self._read_manifests()
         last = self.committed
         if batch == self._next:
@@ -227,26 +234,14 @@ class Checkpoint:
     ) -> Assignment:
         """What workers need for an attempt at a batch (or to read the views as of the last)."""
         parts = tuple(Part() for _ in range(definition.shards)) if self.manifest is None else self.manifest.parts
-        return Assignment(
-            self.folder, sharding, parts, self.committed, batch, guard, self._epoch.number if self._epoch else 0
-        )
+        return Assignment(self.folder, sharding, parts, self.committed, batch, guard, self.epoch or 0)
 
     def commit(
-        self,
-        definition: QueryDefinition,
-        batch: int,
-        reports: Sequence[Report],
-        *,
-        rejected: Mapping[str, int] | None = None,
-        set_aside: Iterable[str] = (),
-        metrics: Mapping[str, Any] | None = None,
+        self, definition: QueryDefinition, batch: int, reports: Sequence[Report], notes: BatchNotes | None = None
     ) -> Manifest:
-        """Commit a batch that all shards have reported; when this returns, the batch is done for good.
-
-        `rejected` counts the rows of the batch that were set aside, by relation, in the files `set_aside`.
-        """
+        """Commit a batch that all shards have reported; when this returns, the batch is durable."""
         epoch = self.hold()
-        made = self.prepared(definition, batch, reports, rejected=rejected, set_aside=set_aside, metrics=metrics)
+        made = self.prepared(definition, batch, reports, notes)
         self._refuse_missing(made)
         if not self.folder.create(f"manifest-{batch}", made.to_bytes()):
             return self._found_committed(batch)
@@ -257,7 +252,7 @@ class Checkpoint:
             self.sweep()
         else:
             named = self._named()
-            self._remove(name for one in old for name in (*(one.files - named), f"manifest-{one.batch}"))
+            self._remove(name for manifest in old for name in (*(manifest.files - named), f"manifest-{manifest.batch}"))
         return made
 
     def _refuse_missing(self, made: Manifest) -> None:
@@ -266,12 +261,12 @@ class Checkpoint:
         Those of the manifest before were checked with it, and nothing removes them: they are checked once per run.
         """
         known = self.manifest.files if self.manifest is not None and self._checked else frozenset()
-        gone = self.folder.missing(sorted({*(made.files - known), *made.told}))
+        gone = self.folder.missing(sorted({*(made.files - known), *made.outgoing}))
         if gone:
             raise StateError(
                 f"batch {made.batch} is not committed: {self.folder.path} lacks {', '.join(gone[:3])}"
-                f"{f' and {len(gone) - 3} more' if len(gone) > 3 else ''}, which the shards have written; somebody "
-                "removed them; start the query again"
+                f"{f' and {len(gone) - 3} more' if len(gone) > 3 else ''}, which the shards have written; they "
+                "were removed; start the query again"
             )
         self._checked = True
 
@@ -287,46 +282,41 @@ class Checkpoint:
         return found
 
     def prepared(
-        self,
-        definition: QueryDefinition,
-        batch: int,
-        reports: Sequence[Report],
-        *,
-        rejected: Mapping[str, int] | None = None,
-        set_aside: Iterable[str] = (),
-        metrics: Mapping[str, Any] | None = None,
+        self, definition: QueryDefinition, batch: int, reports: Sequence[Report], notes: BatchNotes | None = None
     ) -> Manifest:
         """The manifest that would commit a batch."""
+        notes = notes or BatchNotes()
         by_shard = {report.shard: report for report in reports if report.batch == batch}
         if sorted(by_shard) != list(range(definition.shards)):
             raise StateError(
                 f"batch {batch} was reported by shards {sorted(by_shard)} of {definition.shards}; it is not committed"
             )
-        before = self.manifest
-        counts = dict(before.rejected) if before is not None else {}
-        for name, count in (rejected or {}).items():
-            counts[name] = counts.get(name, 0) + count
+        rejected = Counter({} if self.manifest is None else self.manifest.rejected)
+        rejected.update(notes.rejected)
         parts = tuple(by_shard[shard].part for shard in range(definition.shards))
         clocks = {report.clock for report in by_shard.values()}
         if len(clocks) > 1:
             raise StateError(f"the shards do not agree on the time after batch {batch}; it is not committed")
-        figures = dict(metrics or {})
-        epoch = self._epoch.number if self._epoch is not None else 0
-        return Manifest(batch, definition, parts, counts, tuple(set_aside), figures, clocks.pop(), self.query, epoch)
+        return Manifest(
+            batch, definition, parts, dict(rejected), tuple(notes.set_aside), dict(notes.metrics), clocks.pop(),
+            self.query, self.epoch or 0,
+        )  # fmt: skip
 
     def sweep(self) -> None:
-        """Remove files of committed batches that the last manifests do not name: old ones, and those of attempts that
-        were given up. What is of a batch to come stays: another run may still commit it."""
+        """Remove files of committed batches that the last manifests do not name: old ones, and those of other attempts.
+
+        Files of a batch to come stay: another run may still commit it.
+        """
         if self.committed is None or self._epoch is None:
             return
-        kept = self._named() | {f"manifest-{one.batch}" for one in self._history}
-        shards = max(len(one.parts) for one in self._history)
+        kept = self._named() | {f"manifest-{manifest.batch}" for manifest in self._history}
+        shards = max(len(manifest.parts) for manifest in self._history)
         for below in ("", *(f"shard-{number}" for number in range(shards))):
             self._remove(name for name in self.folder.names(below) if name not in kept and self._is_past(name))
         self._remove(epochs.older(self.folder, self._epoch))
 
     def forget_feed(self) -> None:
-        """Remove what committed batches, all of which are told, have brought to the outside."""
+        """Remove the files of committed batches, which are all published."""
         self._remove(name for name in self.folder.names(_FEED) if self._is_past(name))
 
     def _is_past(self, name: str) -> bool:
@@ -345,7 +335,7 @@ class Checkpoint:
                 now = self._batches()
                 if now == found:
                     raise
-                found = now  # a run that is at work has committed a batch meanwhile, and removed an old manifest
+                found = now  # a running query has committed a batch meanwhile, and removed an old manifest
 
     def _batches(self) -> list[int]:
         """The last ones that have a manifest."""
@@ -360,9 +350,9 @@ class Checkpoint:
         return read
 
     def _named(self) -> frozenset[str]:
-        return frozenset().union(*(one.files for one in self._history))
+        return frozenset().union(*(manifest.files for manifest in self._history))
 
     def _remove(self, names: Iterable[str]) -> None:
         for name in names:
-            with suppress(StateError):  # what cannot be removed now is in nobody's way, and is tried again later
+            with suppress(StateError):  # what cannot be removed now does no harm, and is tried again later
                 self.folder.remove(name)

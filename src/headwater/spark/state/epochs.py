@@ -2,14 +2,13 @@
 
 A run takes an epoch before it writes anything: it creates the file `epoch-<number>` with the next free number, which
 only one run can do. Before each commit it checks that no later epoch was taken. If there is one, it stops with an error
-that names both; whatever it has written of its batch counts for nothing.
+that names both, and what it has written of its batch does not count.
 
-A run that checks just before a later one takes its epoch may still commit the batch that it is at, and no batch after
-it. The later run finds that batch committed and goes on from it (see `checkpoint`).
+A run that checks just before a later one takes its epoch may still commit its current batch, and no batch after it. The
+later run finds that batch committed and goes on from it (see `checkpoint`).
 
 Two runs get different numbers wherever creating a file is exclusive. Object stores do not promise that: there the last
-one of two who write the same file wins, and the other one finds out at its next check, because every file tells which
-run wrote it.
+writer of a file wins, and the other finds out at its next check, because every file says which run wrote it.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ import os
 import re
 import secrets
 import socket
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from headwater.core.errors import StateError
@@ -35,7 +35,7 @@ class Epoch:
     """The right to commit, from when it was taken until a later one is."""
 
     number: int
-    run: str  # random: tells two runs apart that have the same number
+    run: str  # random: distinguishes two runs with the same number
     when: str
     who: str
 
@@ -51,7 +51,7 @@ class Epoch:
 
 
 def take(folder: Folder, above: int) -> Epoch:
-    """Take the next epoch of a checkpoint, later than all that were taken there, and than `above`."""
+    """Take the next epoch of a checkpoint, later than all others there, and than `above`."""
     while True:
         number = 1 + max(above, *_numbers(folder))
         when = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
@@ -61,13 +61,13 @@ def take(folder: Folder, above: int) -> Epoch:
 
 
 def latest(folder: Folder) -> Epoch | None:
-    """The epoch that was taken last; None: none was."""
+    """The latest epoch; None: there is none."""
     number = max(_numbers(folder))
     return _read(folder, number) if number else None
 
 
 def lost(folder: Folder, mine: Epoch, where: str) -> StateError | None:
-    """What a run that has this epoch of the checkpoint `where` stops with; None: no later one was taken."""
+    """The error of a run with this epoch of the checkpoint `where`; None: no later one was taken."""
     last = latest(folder)
     if last == mine:
         return None
@@ -85,25 +85,23 @@ def lost(folder: Folder, mine: Epoch, where: str) -> StateError | None:
 
 
 def older(folder: Folder, mine: Epoch) -> list[str]:
-    """The files of epochs before this one, and what was to become such a file."""
+    """The files of earlier epochs, and unfinished ones."""
     found = [(name, _OLDER.match(name)) for name in folder.names()]
     return [name for name, number in found if number is not None and int(number[1]) < mine.number]
 
 
 def _numbers(folder: Folder) -> list[int]:
-    """0, and the numbers of all epochs that were taken."""
+    """0, and the numbers of all epochs."""
     return [0, *(int(found[1]) for name in folder.names() if (found := _EPOCH.fullmatch(name)))]
 
 
 def _read(folder: Folder, number: int) -> Epoch:
-    """What the file of an epoch tells; a damaged one was taken all the same, by somebody."""
-    try:
-        told = Epoch(**json.loads(folder.read(f"epoch-{number}")))
-    except (ValueError, TypeError):
-        told = None
-    if told is None or told.number != number:
-        return Epoch(number, "", "an unknown time", "an unknown run, whose file is damaged")
-    return told
+    """The epoch of a file; one with a damaged file was taken all the same."""
+    with suppress(ValueError, TypeError):
+        found = Epoch(**json.loads(folder.read(f"epoch-{number}")))
+        if found.number == number:
+            return found
+    return Epoch(number, "", "an unknown time", "an unknown run, whose file is damaged")
 
 
 def _who() -> str:

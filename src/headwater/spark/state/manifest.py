@@ -58,7 +58,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a worker tells the driver, as text, when a shard has done its part of a batch and has it on disk."""
+    """What a worker reports to the driver, as text, when a shard has its part of a batch on disk."""
 
     shard: int
     batch: int
@@ -83,12 +83,14 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
+    """What a committed batch rests on, and what it says of itself."""
+
     batch: int
     definition: QueryDefinition
     parts: tuple[Part, ...]  # by shard
     rejected: dict[str, int] = field(default_factory=dict)  # rows set aside since the beginning, by relation
     set_aside: tuple[str, ...] = ()  # the files that shards wrote those of this batch to
-    metrics: dict[str, Any] = field(default_factory=dict)  # of this batch, for people
+    metrics: dict[str, Any] = field(default_factory=dict)  # the figures of this batch
     clock: int | None = None  # the time it is once the batch is done; None: the program knows none
     query: str | None = None  # the id of the streaming query that brought the batch, as Spark's own files have it
     epoch: int = 0  # of the run that committed it
@@ -99,23 +101,23 @@ class Manifest:
         return frozenset(name for part in self.parts for name in part.files)
 
     @property
-    def told(self) -> frozenset[str]:
-        """The files that bring this batch to the outside: the changes of views, and the rows set aside."""
+    def outgoing(self) -> frozenset[str]:
+        """The files to publish: the changes of views, and the rows set aside."""
         feed = self.metrics.get("feed", {})
         return frozenset((*(name for files in feed.values() for name in files), *self.set_aside))
 
-    def _refuse_unsound(self) -> None:
+    def refuse_unsound(self) -> None:
         """Raise TypeError or ValueError if a manifest from a file says what none can say."""
-        saved = [one for part in self.parts for one in (*([part.snapshot] if part.snapshot else []), *part.logs)]
+        saved = [file for part in self.parts for file in (*([part.snapshot] if part.snapshot else []), *part.logs)]
         numbers = [self.batch, self.epoch, *self.rejected.values()]
-        numbers += (number for one in saved for number in (one.batch, one.bytes, one.rows))
+        numbers += (number for file in saved for number in (file.batch, file.bytes, file.rows))
         if self.clock is not None:
             numbers.append(abs(self.clock))
         if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
             raise ValueError("a number in it cannot be")
         if not isinstance(self.metrics, dict) or not isinstance(self.query, str | None):
-            raise TypeError("what it tells of its batch is none")
-        if not all(_is_below(name) for name in (*self.files, *self.told)):
+            raise TypeError("its figures or its query are none")
+        if not all(_is_below(name) for name in (*self.files, *self.outgoing)):
             raise ValueError("it names files elsewhere")
         if self.definition.shards != len(self.parts):
             raise ValueError("it has other parts than shards")
@@ -164,7 +166,7 @@ class Manifest:
                 given.get("query"),
                 given.get("epoch", 0),
             )
-            made._refuse_unsound()
+            made.refuse_unsound()
             return made
         except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as problem:
             raise StateError(f"{where} is damaged ({problem!r}); {_RESTORE}") from problem

@@ -1,9 +1,8 @@
-"""What a checkpoint was made for: enough to build the same shards again, and to tell what has changed since.
+"""What a checkpoint was made for: enough to build the same shards again, and to say what has changed since.
 
-State is a function of the program, of the types of its inputs and of how it is split over shards. If any of these is
-another one now, the rows that are stored mean nothing, so the checkpoint is refused, with what changed and what to do.
-Comments and line breaks do not count: programs are compared statement by statement as
-they print.
+State follows from the program, the types of its inputs and how it is split over shards. If one of these has changed,
+the stored rows mean nothing, so the checkpoint is refused, with what changed and what to do. Comments and line breaks
+do not count: programs are compared statement by statement as they print.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from headwater import pipeline
@@ -33,13 +32,13 @@ class QueryDefinition:
 
     program: str  # as the printer prints it
     disabled: tuple[str, ...]
-    types: dict[str, tuple[str | None, ...]]  # of base relations, by relation, as the inputs told them
+    types: dict[str, tuple[str | None, ...]]  # of base relations, by relation, as the inputs have them
     columns: dict[str, tuple[str, ...]]  # of undeclared base relations, as the inputs call them
     kind: str
     shards: int
     layout: str  # a digest of the tables and rules that stored rows are numbered by
-    watermarks: dict[str, int]  # of streams, in milliseconds, where the program's text does not tell them
-    notes: dict[str, Any] = field(default_factory=dict, compare=False)  # whatever else the writer wants to find again
+    watermarks: dict[str, int]  # of streams, in milliseconds, where the program's text does not say them
+    notes: dict[str, Any] = field(default_factory=dict, compare=False)  # for readers of the checkpoint
 
     @classmethod
     def of(
@@ -57,7 +56,7 @@ class QueryDefinition:
             name: tuple(None if kind is None else kind.value for kind in kinds) for name, kinds in (known or {}).items()
         }
         names = {name: tuple(those) for name, those in (columns or {}).items()}
-        # SQL as it was written: printed as rules it would no longer tell which of its tables count equal rows.
+        # SQL as it was written: printed as rules it would not say which of its tables count equal rows.
         text = _text(program.tree) if program.tree.text is None else program.tree.text
         layout, delays = _layout(sharding.plan), watermarks_beside_text(program)
         return cls(text, program.disabled, types, names, sharding.kind, shards, layout, delays, dict(notes or {}))
@@ -95,7 +94,7 @@ class QueryDefinition:
         return found
 
     def refuse_other(self, now: QueryDefinition, where: str) -> None:
-        """Raise StateError if what is to be run now is not what the checkpoint `where` was made for."""
+        """Raise StateError if the checkpoint `where` was not made for this definition."""
         changed = list(self._differences(now))
         if not changed and self.layout != now.layout:
             changed = [f"  {_OTHER_VERSION}"]
@@ -110,7 +109,7 @@ class QueryDefinition:
         if self.disabled != now.disabled:
             yield f"  the rewrites left out were {_listed(self.disabled)} and are {_listed(now.disabled)}"
         for name in sorted({*self.types, *now.types}):
-            before, after = self._input(name), now._input(name)
+            before, after = _input(self, name), _input(now, name)
             if before != after:
                 yield f"  the input `{name}` was {before} and is {after}"
         for name in sorted({*self.watermarks, *now.watermarks}):
@@ -122,29 +121,12 @@ class QueryDefinition:
         elif self.kind != now.kind:
             yield f"  its shards work `{self.kind}`, and `{now.kind}` is asked for"
 
-    def _input(self, name: str) -> str:
-        if name not in self.types:
-            return "not there"
-        kinds = [kind or "of unknown type" for kind in self.types[name]]
-        columns = self.columns.get(name)
-        return f"({', '.join(kinds if columns is None else map(' '.join, zip(columns, kinds, strict=False)))})"
-
     def to_json(self) -> dict[str, Any]:
-        return {
-            "program": self.program,
-            "disabled": list(self.disabled),
-            "types": {name: list(kinds) for name, kinds in self.types.items()},
-            "columns": {name: list(names) for name, names in self.columns.items()},
-            "kind": self.kind,
-            "shards": self.shards,
-            "layout": self.layout,
-            "watermarks": self.watermarks,
-            "notes": self.notes,
-        }
+        return asdict(self)
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> QueryDefinition:
-        """What `to_json` gave; LookupError, TypeError or ValueError if it is something else."""
+        """From `to_json`; LookupError, TypeError or ValueError for anything else."""
         made = cls(
             given["program"],
             tuple(given["disabled"]),
@@ -161,24 +143,33 @@ class QueryDefinition:
         texts += (kind for kinds in made.types.values() for kind in kinds if kind is not None)
         numbers = [made.shards, *made.watermarks.values()]
         if not all(type(text) is str for text in texts) or not all(type(number) is int for number in numbers):
-            raise TypeError("its definition is none")
+            raise TypeError("its definition makes no sense")
         if made.shards < 1 or not isinstance(made.notes, dict):
-            raise ValueError("its definition is none")
+            raise ValueError("its definition makes no sense")
         return made
 
 
 _OTHER_VERSION = "this version of Headwater plans the program in another way; go on with the version that wrote it"
-
-
 _ADVICE = """\
-  What is stored there follows from the old ones. To go on with the new ones, give a new checkpoint and a new output,
+  The stored rows follow from the old ones. To go on with the new ones, give a new checkpoint and a new output,
   and let the inputs be read from their beginning; to go on with the old ones, give them again."""
 
 
+def _input(definition: QueryDefinition, name: str) -> str:
+    if name not in definition.types:
+        return "not there"
+    kinds = [kind or "of unknown type" for kind in definition.types[name]]
+    columns = definition.columns.get(name)
+    return f"({', '.join(kinds if columns is None else map(' '.join, zip(columns, kinds, strict=False)))})"
+
+
 def _text(tree: Tree) -> str:
-    """A program as it prints; which relations are optional says nothing of the rows that are stored."""
-    plain = (replace(one, optional=False) if isinstance(one, Declaration) else one for one in tree.statements)
-    return print_tree(replace(tree, statements=tuple(plain)))
+    """A program as it prints; which relations are optional does not change the stored rows."""
+    plain = tuple(
+        replace(statement, optional=False) if isinstance(statement, Declaration) else statement
+        for statement in tree.statements
+    )
+    return print_tree(replace(tree, statements=plain))
 
 
 def _statements(text: str) -> list[str]:
@@ -187,12 +178,12 @@ def _statements(text: str) -> list[str]:
 
 
 def _layout(plan: Plan) -> str:
-    """A digest of what the numbers in stored rows refer to: tables and their columns, rules and what proofs name."""
+    """A digest of what the numbers in stored rows refer to: tables, columns and rules."""
     tables = [[table.name, [kind.value for kind in table.types], table.depth] for table in plan.tables]
     rules = [[rule.id, rule.table, rule.atoms, rule.negated] for rule in plan.rules]
-    shipments = [[one.table, one.outbox, one.inbox, one.column, one.everywhere] for one in plan.shipments]
-    levels = [[level.tables, level.rules, level.aggregations] for level in plan.strata]
-    return hashlib.sha256(json.dumps([tables, rules, shipments, levels]).encode()).hexdigest()[:16]
+    shipments = [[ship.table, ship.outbox, ship.inbox, ship.column, ship.everywhere] for ship in plan.shipments]
+    strata = [[stratum.tables, stratum.rules, stratum.aggregations] for stratum in plan.strata]
+    return hashlib.sha256(json.dumps([tables, rules, shipments, strata]).encode()).hexdigest()[:16]
 
 
 def _delay(milliseconds: int | None) -> str:
