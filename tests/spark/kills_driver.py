@@ -63,7 +63,7 @@ folder, victim, steps, store = Path(sys.argv[1]), sys.argv[2], [int(sys.argv[3])
 spark = local_session("kills", {"spark.master": "local[2,4]", "spark.ui.enabled": "false", **FAR_SETTINGS})
 spark.sparkContext.setLogLevel("OFF")
 if victim == "driver":
-    home, names = (hadoop.HadoopFolder, ("_upload", "_rename", "remove")) if store else (local, STEPS)
+    home, names = (hadoop.HadoopFolder, ("_upload", "_rename", "_remove")) if store else (local, STEPS)
     for name in names:
         setattr(home, name, deadly(getattr(home, name)))
 if victim == "worker":

@@ -6,6 +6,7 @@ mean the same to them.
 
 from __future__ import annotations
 
+import errno
 import re
 import secrets
 import shutil
@@ -38,39 +39,15 @@ class ArrowFolder(Folder):
     def _at(self, name: str) -> str:
         return f"{self._root}/{name}" if name else self._root
 
-    def _is_there(self, path: str) -> bool:
-        return bool(self._files.get_file_info(path).type != arrow.FileType.NotFound)
+    def _is_there(self, name: str) -> bool:
+        return bool(self._files.get_file_info(self._at(name)).type != arrow.FileType.NotFound)
 
-    def read(self, name: str) -> bytes:
-        with self._explained("read", name), self._files.open_input_stream(self._at(name)) as source:
+    def _read(self, name: str) -> bytes:
+        with self._files.open_input_stream(self._at(name)) as source:
             return source.read()
 
-    def write(self, name: str, blocks: Blocks) -> int:
-        with self._explained("write", name):
-            return self._write(self._at(name), blocks)
-
-    def create(self, name: str, content: bytes) -> bool:
+    def _write(self, name: str, blocks: Blocks) -> int:
         path = self._at(name)
-        with self._explained("write", name):
-            if self._is_there(path):
-                return False
-            if self._files.type_name in _OBJECT_STORES:
-                self._write(path, [content])
-                return bool(self.read(name) == content)  # the last writer wins, and the other may still find out
-            folder, _, last = path.rpartition("/")
-            temporary = f"{folder}/.{last}.{secrets.token_hex(8)}"
-            self._write(temporary, [content])
-            try:
-                self._files.move(temporary, path)
-            except (OSError, ArrowException):
-                with suppress(OSError, ArrowException):
-                    self._files.delete_file(temporary)
-                if not self._is_there(path):
-                    raise
-                return False
-            return True
-
-    def _write(self, path: str, blocks: Blocks) -> int:
         self._files.create_dir(path.rpartition("/")[0], recursive=True)
         length = 0
         try:
@@ -84,47 +61,52 @@ class ArrowFolder(Folder):
             raise
         return length
 
-    def names(self, below: str = "") -> list[str]:
-        with self._explained("list", below):
-            found = self._files.get_file_info(arrow.FileSelector(self._at(below), allow_not_found=True))
-            start = len(self._root) + 1
-            return sorted(info.path[start:] for info in found if info.type == arrow.FileType.File)
+    def _create(self, name: str, content: bytes) -> bool:
+        if self._is_there(name):
+            return False
+        if self._files.type_name in _OBJECT_STORES:
+            self._write(name, [content])
+            return bool(self._read(name) == content)  # the last writer wins, and the other may still find out
+        folder, _, last = name.rpartition("/")
+        temporary = f"{folder}/.{last}.{secrets.token_hex(8)}".lstrip("/")
+        self._write(temporary, [content])
+        try:
+            self._files.move(self._at(temporary), self._at(name))
+        except (OSError, ArrowException):
+            with suppress(OSError, ArrowException):
+                self._files.delete_file(self._at(temporary))
+            if not self._is_there(name):
+                raise
+            return False
+        return True
 
-    def missing(self, names: Sequence[str]) -> list[str]:
-        with self._explained("list", ""):
-            found = self._files.get_file_info([self._at(name) for name in names])
-            return [name for name, info in zip(names, found, strict=True) if info.type != arrow.FileType.File]
+    def _list(self, below: str, *, files: bool) -> list[str]:
+        wanted = arrow.FileType.File if files else arrow.FileType.Directory
+        found = self._files.get_file_info(arrow.FileSelector(self._at(below), allow_not_found=True))
+        return [info.base_name for info in found if info.type == wanted]
 
-    def remove(self, name: str) -> None:
-        with self._explained("remove", name), suppress(FileNotFoundError):
-            self._files.delete_file(self._at(name))
+    def _missing(self, names: Sequence[str]) -> list[str]:
+        found = self._files.get_file_info([self._at(name) for name in names])
+        return [name for name, info in zip(names, found, strict=True) if info.type != arrow.FileType.File]
+
+    def _remove(self, name: str) -> None:
+        self._files.delete_file(self._at(name))
+
+    def _download(self, name: str, path: Path) -> None:
+        with self._files.open_input_stream(self._at(name)) as source, path.open("wb") as sink:
+            shutil.copyfileobj(source, sink, 1 << 22)
 
     @property
     def moves_folders(self) -> bool:
         return self._files.type_name not in _OBJECT_STORES
 
-    def folders(self) -> list[str]:
-        with self._explained("list", ""):
-            found = self._files.get_file_info(arrow.FileSelector(self._root, allow_not_found=True))
-            return sorted(info.base_name for info in found if info.type == arrow.FileType.Directory)
-
-    def remove_folder(self, name: str) -> None:
-        with self._explained("remove", name), suppress(FileNotFoundError):
-            self._files.delete_dir(self._at(name))
-
-    def _has_folder(self, name: str) -> bool:
-        return self._is_there(self._at(name))
+    def _remove_folder(self, name: str) -> None:
+        self._files.delete_dir(self._at(name))
 
     def _move_folder(self, source: str, target: str) -> None:
+        if not self._is_there(source):
+            raise FileNotFoundError(errno.ENOENT, "there is no such folder", source)
         self._files.move(self._at(source), self._at(target))
-
-    def _download(self, name: str, path: Path) -> None:
-        with (
-            self._explained("read", name),
-            self._files.open_input_stream(self._at(name)) as source,
-            path.open("wb") as sink,
-        ):
-            shutil.copyfileobj(source, sink, 1 << 22)
 
 
 def _connected(uri: str) -> tuple[Any, str]:

@@ -40,38 +40,43 @@ class Folder(ABC):
         """The path as Spark finds it, whatever its default file system is."""
         return self.path
 
-    @abstractmethod
-    def read(self, name: str) -> bytes: ...
+    def read(self, name: str) -> bytes:
+        with self._explained("read", name):
+            return self._read(name)
 
-    @abstractmethod
     def write(self, name: str, blocks: Blocks) -> int:
         """Write a file, replacing one that an earlier try left; its bytes. If that fails, no part of it is left."""
+        with self._explained("write", name):
+            return self._write(name, blocks)
 
-    @abstractmethod
     def create(self, name: str, content: bytes) -> bool:
         """Create a whole file, unless there is one of that name; whether it did."""
+        with self._explained("write", name):
+            return self._create(name, content)
 
-    @abstractmethod
     def names(self, below: str = "") -> list[str]:
         """The files (not the folders) right in a folder below, in order; none if there is no such folder."""
-
-    @abstractmethod
-    def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        with self._explained("list", below), suppress(FileNotFoundError):
+            return sorted(f"{below}/{name}" if below else name for name in self._list(below, files=True))
+        return []
 
     def missing(self, names: Sequence[str]) -> list[str]:
         """Which of these files are not there."""
-        there: dict[str, frozenset[str]] = {}
-        for below in {name.rpartition("/")[0] for name in names}:
-            there[below] = frozenset(self.names(below))
-        return [name for name in names if name not in there[name.rpartition("/")[0]]]
+        with self._explained("list", ""):
+            return self._missing(names)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        with self._explained("remove", name), suppress(FileNotFoundError):
+            self._remove(name)
 
     @contextmanager
     def local(self, name: str) -> Iterator[Path]:
         """A path of this machine under which the file can be opened or mapped; it may be gone afterwards."""
         with scratch() as there:
             path = there / "file"
-            self._download(name, path)
+            with self._explained("read", name):
+                self._download(name, path)
             yield path
 
     def leads_out(self, name: str) -> bool:
@@ -87,29 +92,56 @@ class Folder(ABC):
 
     def folders(self) -> list[str]:
         """The folders right in this one."""
-        raise NotImplementedError
+        with self._explained("list", ""), suppress(FileNotFoundError):
+            return sorted(self._list("", files=False))
+        return []
 
     def remove_folder(self, name: str) -> None:
         """Remove a folder with all that is in it, if it is there."""
-        raise NotImplementedError
+        with self._explained("remove", name), suppress(FileNotFoundError):
+            self._remove_folder(name)
 
     def replace_folder(self, source: str, target: str) -> None:
         """Replace a folder, which need not be there, by another; for a moment neither is there."""
         old = f"{source}-old"
         with self._explained("rename", source):
-            if self._has_folder(target):
-                with suppress(FileNotFoundError):  # another run has removed it meanwhile
-                    self._move_folder(target, old)
+            with suppress(FileNotFoundError):
+                self._move_folder(target, old)
             self._move_folder(source, target)
         self.remove_folder(old)
 
-    def _has_folder(self, name: str) -> bool:
+    # What a kind of folder does. Any OSError or ArrowException is explained to the user.
+
+    @abstractmethod
+    def _read(self, name: str) -> bytes: ...
+
+    @abstractmethod
+    def _write(self, name: str, blocks: Blocks) -> int: ...
+
+    @abstractmethod
+    def _create(self, name: str, content: bytes) -> bool: ...
+
+    @abstractmethod
+    def _list(self, below: str, *, files: bool) -> Iterable[str]:
+        """The names of the files in a folder, or of its folders."""
+
+    @abstractmethod
+    def _remove(self, name: str) -> None: ...
+
+    def _download(self, name: str, path: Path) -> None:
+        raise NotImplementedError
+
+    def _missing(self, names: Sequence[str]) -> list[str]:
+        there: dict[str, frozenset[str]] = {}
+        for below in {name.rpartition("/")[0] for name in names}:
+            there[below] = frozenset(self.names(below))
+        return [name for name in names if name not in there[name.rpartition("/")[0]]]
+
+    def _remove_folder(self, name: str) -> None:
         raise NotImplementedError
 
     def _move_folder(self, source: str, target: str) -> None:
-        raise NotImplementedError
-
-    def _download(self, name: str, path: Path) -> None:
+        """FileNotFoundError if there is no source."""
         raise NotImplementedError
 
     @contextmanager

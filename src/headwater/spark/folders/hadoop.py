@@ -92,34 +92,36 @@ class HadoopFolder(Folder):
     def _at(self, name: str) -> Any:
         return self._java.org.apache.hadoop.fs.Path(f"{self.path}/{name}" if name else self.path)
 
-    def read(self, name: str) -> bytes:
+    def _read(self, name: str) -> bytes:
         with self.local(name) as path:
             return path.read_bytes()
 
-    def write(self, name: str, blocks: Blocks) -> int:
+    def _write(self, name: str, blocks: Blocks) -> int:
         with scratch() as there:
             path = there / "file"
-            with self._explained("write", name):
-                with path.open("wb") as out:
-                    length = sum(out.write(block) for block in blocks)
-                self._upload(path, self._at(name))
+            with path.open("wb") as out:
+                length = sum(out.write(block) for block in blocks)
+            self._upload(path, self._at(name))
         return length
 
-    def create(self, name: str, content: bytes) -> bool:
+    def _create(self, name: str, content: bytes) -> bool:
         folder, _, last = name.rpartition("/")
         final, draft = self._at(name), self._at(f"{folder}/.{last}.{secrets.token_hex(8)}".lstrip("/"))
-        with self._explained("write", name), scratch() as there:
-            with _java_errors():
-                if self._files.exists(final):
-                    return False
+        if self._is_there(final):
+            return False
+        with scratch() as there:
             path = there / "file"
             path.write_bytes(content)
             self._upload(path, draft)
-            try:
-                return self._rename(draft, final)
-            finally:
-                with suppress(OSError), _java_errors():
-                    self._files.delete(draft, False)
+        try:
+            return self._rename(draft, final)
+        finally:
+            with suppress(OSError), _java_errors():
+                self._files.delete(draft, False)
+
+    def _is_there(self, path: Any) -> bool:
+        with _java_errors():
+            return bool(self._files.exists(path))
 
     def _rename(self, source: Any, target: Any) -> bool:
         with suppress(FileExistsError), _java_errors():
@@ -150,20 +152,16 @@ class HadoopFolder(Folder):
                 self._files.delete(target, False)
             raise
 
-    def names(self, below: str = "") -> list[str]:
-        with self._explained("list", below), suppress(FileNotFoundError), _java_errors():
-            found = [
-                status.getPath().getName() for status in self._files.listStatus(self._at(below)) if status.isFile()
-            ]
-            return sorted(f"{below}/{name}" if below else name for name in found)
-        return []
+    def _list(self, below: str, *, files: bool) -> list[str]:
+        with _java_errors():
+            found = self._files.listStatus(self._at(below))
+            return [status.getPath().getName() for status in found if status.isFile() is files]
 
-    def missing(self, names: Sequence[str]) -> list[str]:
-        with self._explained("list", ""), _java_errors():
-            return [name for name in names if not self._files.exists(self._at(name))]
+    def _missing(self, names: Sequence[str]) -> list[str]:
+        return [name for name in names if not self._is_there(self._at(name))]
 
-    def remove(self, name: str) -> None:
-        with self._explained("remove", name), suppress(FileNotFoundError), _java_errors():
+    def _remove(self, name: str) -> None:
+        with _java_errors():
             self._files.delete(self._at(name), False)
 
     def leads_out(self, name: str) -> bool:
@@ -183,27 +181,19 @@ class HadoopFolder(Folder):
     def moves_folders(self) -> bool:
         return True
 
-    def folders(self) -> list[str]:
-        with self._explained("list", ""), suppress(FileNotFoundError), _java_errors():
-            found = self._files.listStatus(self._at(""))
-            return sorted(status.getPath().getName() for status in found if status.isDirectory())
-        return []
-
-    def remove_folder(self, name: str) -> None:
-        with self._explained("remove", name), suppress(FileNotFoundError), _java_errors():
+    def _remove_folder(self, name: str) -> None:
+        with _java_errors():
             self._files.delete(self._at(name), True)
 
-    def _has_folder(self, name: str) -> bool:
-        with _java_errors():
-            return bool(self._files.exists(self._at(name)))
-
     def _move_folder(self, source: str, target: str) -> None:
+        if not self._is_there(self._at(source)):
+            raise FileNotFoundError(errno.ENOENT, "there is no such folder")
         with _java_errors():
             if not self._files.rename(self._at(source), self._at(target)):
                 raise OSError(errno.EIO, _NOT_RENAMED)
 
     def _download(self, name: str, path: Path) -> None:
-        with self._explained("read", name), _java_errors():
+        with _java_errors():
             source = self._files.open(self._at(name))
             sink = self._java.java.io.FileOutputStream(str(path))
             self._java.org.apache.hadoop.io.IOUtils.copyBytes(source, sink, _BUFFER, True)

@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from headwater.spark.folders.folder import Blocks, Folder, leads_out_of
@@ -28,44 +28,41 @@ class LocalFolder(Folder):
     def _at(self, name: str) -> Path:
         return Path(self.path) / name
 
-    def read(self, name: str) -> bytes:
-        with self._explained("read", name):
-            return self._at(name).read_bytes()
+    def _read(self, name: str) -> bytes:
+        return self._at(name).read_bytes()
 
-    def write(self, name: str, blocks: Blocks) -> int:
-        with self._explained("write", name):
-            path = self._at(name)
-            _make_folder(path.parent)
-            length = _write(path, blocks)
-            _sync_folder(path.parent)
-            return length
+    def _write(self, name: str, blocks: Blocks) -> int:
+        path = self._at(name)
+        _make_folder(path.parent)
+        length = _write(path, blocks)
+        _sync_folder(path.parent)
+        return length
 
-    def create(self, name: str, content: bytes) -> bool:
+    def _create(self, name: str, content: bytes) -> bool:
         path = self._at(name)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        with self._explained("write", name):
-            _make_folder(path.parent)
-            _write(temporary, [content])
-            try:
-                _move_unless_there(temporary, path)
-            except FileExistsError:
-                return False
-            finally:
-                temporary.unlink(missing_ok=True)
-            _sync_folder(path.parent)
-            return True
+        _make_folder(path.parent)
+        _write(temporary, [content])
+        try:
+            _move_unless_there(temporary, path)
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+        return True
 
-    def names(self, below: str = "") -> list[str]:
-        with self._explained("list", below), suppress(FileNotFoundError), os.scandir(self._at(below)) as found:
-            return sorted(f"{below}/{entry.name}" if below else entry.name for entry in found if entry.is_file())
-        return []
+    def _list(self, below: str, *, files: bool) -> list[str]:
+        with os.scandir(self._at(below)) as found:
+            return [
+                entry.name for entry in found if (entry.is_file() if files else entry.is_dir(follow_symlinks=False))
+            ]
 
-    def missing(self, names: Sequence[str]) -> list[str]:
+    def _missing(self, names: Sequence[str]) -> list[str]:
         return [name for name in names if not self._at(name).is_file()]
 
-    def remove(self, name: str) -> None:
-        with self._explained("remove", name):
-            _remove_file(self._at(name))
+    def _remove(self, name: str) -> None:
+        _remove_file(self._at(name))
 
     @contextmanager
     def local(self, name: str) -> Iterator[Path]:
@@ -78,17 +75,8 @@ class LocalFolder(Folder):
     def moves_folders(self) -> bool:
         return True
 
-    def folders(self) -> list[str]:
-        with self._explained("list", ""), suppress(FileNotFoundError), os.scandir(self.path) as found:
-            return sorted(entry.name for entry in found if entry.is_dir(follow_symlinks=False))
-        return []
-
-    def remove_folder(self, name: str) -> None:
-        with self._explained("remove", name), suppress(FileNotFoundError):
-            shutil.rmtree(self._at(name))
-
-    def _has_folder(self, name: str) -> bool:
-        return self._at(name).exists()
+    def _remove_folder(self, name: str) -> None:
+        shutil.rmtree(self._at(name))
 
     def _move_folder(self, source: str, target: str) -> None:
         self._at(source).rename(self._at(target))

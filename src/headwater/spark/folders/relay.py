@@ -64,15 +64,16 @@ class Relay(Server):
 
     def do_action(self, context: Any, action: Any) -> Iterator[bytes]:
         asked, _, content = action.body.to_pybytes().partition(b"\n")
+        found: object = None
         with _sent_back():
             folder, name = self._asked(asked)
             match action.type:
                 case "create":
-                    found: object = folder.create(name, content)
+                    found = folder.create(name, content)
                 case "names":
                     found = folder.names(name)
                 case "remove":
-                    found = folder.remove(name)
+                    folder.remove(name)
                 case _:
                     raise StateError(f"a relay has no action {action.type!r}")
         yield json.dumps(found).encode()
@@ -104,12 +105,11 @@ class RelayedFolder(Folder):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.path, self._address, self._token, self._tls)
 
-    def read(self, name: str) -> bytes:
-        with self._called("read", name) as client:
-            return b"".join(self._downloaded(client, name))
+    def _read(self, name: str) -> bytes:
+        return b"".join(self._downloaded(name))
 
-    def write(self, name: str, blocks: Blocks) -> int:
-        with self._called("write", name) as client:
+    def _write(self, name: str, blocks: Blocks) -> int:
+        with self._called() as client:
             about = flight.FlightDescriptor.for_command(self._about(name))
             writer, answers = client.do_put(about, _SCHEMA, with_token(self._token))
             try:
@@ -129,45 +129,45 @@ class RelayedFolder(Folder):
             writer.close()
             return int(length.to_pybytes())
 
-    def create(self, name: str, content: bytes) -> bool:
-        return bool(self._do("create", "write", name, content))
+    def _create(self, name: str, content: bytes) -> bool:
+        return bool(self._do("create", name, content))
 
-    def names(self, below: str = "") -> list[str]:
-        return [str(name) for name in self._do("names", "list", below)]
+    def _list(self, below: str, *, files: bool) -> list[str]:
+        assert files, "workers move no folders"
+        return [str(name).rpartition("/")[2] for name in self._do("names", below)]
 
-    def remove(self, name: str) -> None:
-        self._do("remove", "remove", name)
+    def _remove(self, name: str) -> None:
+        self._do("remove", name)
 
     def _download(self, name: str, path: Path) -> None:
-        with self._called("read", name) as client, path.open("wb") as out:
-            for part in self._downloaded(client, name):
-                out.write(part)
+        with path.open("wb") as out:
+            out.writelines(self._downloaded(name))
 
     def _about(self, name: str) -> bytes:
         return json.dumps({"folder": self.path, "name": name}).encode()
 
-    def _downloaded(self, client: Any, name: str) -> Iterator[bytes]:
-        for chunk in client.do_get(flight.Ticket(self._about(name)), with_token(self._token)):
-            for part in chunk.data.column(0):
-                yield part.as_buffer()
+    def _downloaded(self, name: str) -> Iterator[bytes]:
+        with self._called() as client:
+            for chunk in client.do_get(flight.Ticket(self._about(name)), with_token(self._token)):
+                for part in chunk.data.column(0):
+                    yield part.as_buffer()
 
-    def _do(self, what: str, doing: str, name: str, content: bytes = b"") -> Any:
-        with self._called(doing, name) as client:
+    def _do(self, what: str, name: str, content: bytes = b"") -> Any:
+        with self._called() as client:
             action = flight.Action(what, self._about(name) + b"\n" + content)
             (answer,) = client.do_action(action, with_token(self._token))
             return json.loads(answer.body.to_pybytes())
 
     @contextmanager
-    def _called(self, doing: str, name: str) -> Iterator[Any]:
+    def _called(self) -> Iterator[Any]:
         """A connection to the driver; an error there is raised here."""
-        with self._explained(doing, name):
-            try:
-                with connect(self._address, self._tls) as client:
-                    yield client
-            except flight.FlightError as problem:
-                if problem.extra_info:
-                    raise StateError(problem.extra_info.decode("utf-8", "replace")) from problem
-                raise
+        try:
+            with connect(self._address, self._tls) as client:
+                yield client
+        except flight.FlightError as problem:
+            if problem.extra_info:
+                raise StateError(problem.extra_info.decode("utf-8", "replace")) from problem
+            raise
 
 
 @contextmanager
