@@ -128,7 +128,7 @@ KEPT: Mapping[str, str] = {
     "spark.shards.handover._PATIENCE": _SECONDS,
     "spark.folders.relay._MOST_WORDS": _SHOWN,
     "spark.shards.rounds._LATEST": "rounds that are sent along, not a size",
-    "spark.shards.rounds._NOBODY": _CODE,
+    "spark.shards.rounds._DRIVER": _CODE,
     "spark.session.encryption._PATIENCE": _SECONDS,
     "spark.session.session._LONGEST_FOLDER": "letters of a path",
     "spark.state.shard_cache._KEPT_BYTES": _TOLD,

@@ -12,7 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import Observation
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
@@ -30,7 +29,7 @@ from headwater.spark.inputs.contract import Contract, agree, program_of, refuse_
 from headwater.spark.output.combined_views import Wide
 from headwater.spark.session import worker
 from headwater.spark.session.failures import error_in, error_value, found_in
-from headwater.spark.session.session import described, is_connect, kept, session_of, title
+from headwater.spark.session.session import described, kept, observed, session_of, title
 from headwater.spark.shards.rounds import Begin
 from headwater.spark.shards.run_plan import RunPlan, choose_run_plan
 from headwater.spark.shards.transaction_job import ShardWork, run_shards
@@ -104,14 +103,8 @@ def _computed(
 
 def _held(rows: Any) -> Any:
     """The rows, computed and held by the executors; raises the error of a shard, if there is one."""
-    if is_connect(rows.sparkSession):  # it does not report what is observed while a copy is made
-        found = kept(rows)
-        errors = [row[_ERROR] for row in found.where(sf.col(_ERROR).isNotNull()).select(_ERROR).collect()]
-    else:
-        seen = Observation()
-        found = kept(rows.observe(seen, sf.collect_set(_ERROR).alias("errors")))
-        errors = seen.get["errors"]
-    problem = error_in(map(json.loads, errors))
+    found, seen = observed(rows, kept, sf.collect_set(_ERROR).alias("errors"))
+    problem = error_in(map(json.loads, seen["errors"]))
     if problem is not None:
         raise problem
     return found

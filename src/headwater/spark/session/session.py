@@ -12,14 +12,15 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePath
 from typing import Any
 
 from pyspark import StorageLevel
 from pyspark.errors import PySparkRuntimeError
-from pyspark.sql import SparkSession
+from pyspark.sql import Observation, SparkSession
+from pyspark.sql import functions as sf
 
 from headwater.core.errors import HeadwaterError
 from headwater.core.interruption import held_back
@@ -67,8 +68,6 @@ def slots(spark: Any) -> int:
     """How many tasks run at once: what Spark takes for its default parallelism."""
     if not is_connect(spark):
         return max(1, int(spark.sparkContext.defaultParallelism))
-    from pyspark.sql import functions as sf
-
     parts = spark.range(0, 1 << 20).select(sf.spark_partition_id().alias("part")).distinct().count()
     return max(1, int(parts))
 
@@ -91,6 +90,16 @@ def kept(frame: Any, *, eager: bool = True) -> Any:
     if is_local(frame.sparkSession):
         return frame.localCheckpoint(eager)
     return frame.localCheckpoint(eager, StorageLevel.MEMORY_AND_DISK_2)
+
+
+def observed(frame: Any, keep: Callable[[Any], Any], *figures: Any) -> tuple[Any, dict[str, Any]]:
+    """The frame that `keep` computes and holds, and aggregates over its rows, without a second pass where possible."""
+    if is_connect(frame.sparkSession):  # it does not report observations of a checkpoint
+        held = keep(frame)
+        return held, held.agg(*figures).collect()[0].asDict()
+    seen = Observation()
+    held = keep(frame.observe(seen, *figures))
+    return held, seen.get
 
 
 def title(program: CompiledProgram) -> str:

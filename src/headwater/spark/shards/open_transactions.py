@@ -1,9 +1,9 @@
-"""Transactions that are under way in this Python worker, between one Spark job and the next.
+"""Transactions that are open in this Python worker, between one Spark job and the next.
 
-A shuffle exchange runs every round as a job of its own, and Spark gives a shard to whichever worker is free. A worker
-keeps the transactions it has begun; asked for a later round than the one it stands at, it catches up with what the
-shard received meanwhile; if it never had the shard, it begins anew. A transaction is deterministic, so every way leads
-to the same answer. What is kept here is a cache: it may be lost at any time.
+A shuffle exchange runs every round as a job of its own, and Spark gives a shard to any free worker. A worker keeps its
+open transactions. Asked for a later round than its own, it catches up with what the shard received meanwhile; if it
+never had the shard, it begins anew. A transaction is deterministic, so the answer is always the same. This is a cache:
+it may be lost at any time.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _KEPT = 16
 
 
 @dataclass(slots=True)
-class _Live:
+class _Open:
     run: Run
-    round: int  # the rounds that were answered
+    round: int  # the last round that was answered
     latest: Answer | None
 
 
@@ -37,40 +37,32 @@ class Asked:
 
 
 Answer = Outgoing | Ended[Any]
-_live: OrderedDict[tuple[str, int], _Live] = OrderedDict()
+_open: OrderedDict[tuple[str, int], _Open] = OrderedDict()
 
 
 def answer(
     asked: Asked, begin: Callable[[], Run | None], received: Mapping[int, list[tuple[int, Parcel]]]
 ) -> Answer | None:
-    """What the shard sends in this round, or that it is done.
+    """What the shard ships in this round, or that it is done.
 
-    `received` holds the parcels of the rounds that came along. None: this worker does not know the transaction, and not
-    everything came along that is needed to begin it.
+    `received` holds the parcels of the latest rounds. None: this worker does not have the transaction, and cannot begin
+    it from these.
     """
     key = asked.transaction, asked.shard
-    live = _live.pop(key, None)
-    if live is None or live.round > asked.round:
-        run = begin()
-        if run is None:
-            return None
-        live = _Live(run, 0, None)
-    while live.round < asked.round:
-        if live.round and live.round not in received:
+    held = _open.pop(key, None)
+    if held is not None and held.round > asked.round:
+        held = None
+    while held is None or held.round < asked.round:
+        if held is None or (held.round and held.round not in received):
             run = begin()
             if run is None:
                 return None
-            live = _Live(run, 0, None)
-            continue
-        _advance(live, asked, received)
-    _live[key] = live
-    while len(_live) > _KEPT:
-        _, oldest = _live.popitem(last=False)
+            held = _Open(run, 0, None)
+        at = held.round
+        held.latest = step(held.run, Incoming(received[at], asked.activities[at - 1]) if at else None)
+        held.round += 1
+    _open[key] = held
+    while len(_open) > _KEPT:
+        _, oldest = _open.popitem(last=False)
         oldest.run.close()
-    return live.latest
-
-
-def _advance(live: _Live, asked: Asked, received: Mapping[int, list[tuple[int, Parcel]]]) -> None:
-    at = live.round
-    live.latest = step(live.run, Incoming(received[at], asked.activities[at - 1]) if at else None)
-    live.round += 1
+    return held.latest

@@ -18,7 +18,6 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
-from pyspark.sql import Observation
 from pyspark.sql import functions as sf
 
 from headwater.core.errors import HeadwaterError
@@ -26,16 +25,16 @@ from headwater.engine.driver import Ended
 from headwater.exchange.wire import Activity, Outgoing, Parcel, Run, read_outgoing, write_outgoing
 from headwater.spark.inputs import bundles
 from headwater.spark.session.failures import error_in, error_value
-from headwater.spark.session.session import described, is_connect
+from headwater.spark.session.session import described, observed
 from headwater.spark.session.worker import TURN
 from headwater.spark.shards.open_transactions import Asked, answer
 
 _SCHEMA = pa.schema([*bundles.SCHEMA, *(pa.field(name, pa.int32()) for name in ("round", "sender", "activity"))])
 _DDL = f"{bundles.DDL}, round int, sender int, activity int"
-# In place of an activity: something is wrong, and the payload says what; the worker could not go on; all is done.
+# In place of an activity: the payload holds an error; the worker could not go on; the transaction is done.
 _FAILED, _LOST, _DONE = -3, -2, -1
-_NOBODY = -1  # the receiver of what only the driver reads
-_LATEST = 4  # so many rounds are sent along for workers that stand a little behind
+_DRIVER = -1  # the receiver of rows that only the driver reads
+_LATEST = 4  # so many rounds are shipped again for workers that are a little behind
 
 
 class Begin(Protocol):
@@ -46,22 +45,15 @@ class Begin(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A transaction that all shards have brought to its end, each in some worker."""
+    """A transaction that all shards have finished, each in some worker."""
 
     transaction: str
     activities: tuple[Activity, ...]
-    history: Any  # a DataFrame: everything that every shard got
-
-    @property
-    def rounds(self) -> int:
-        return len(self.activities)
+    history: Any  # a DataFrame: everything that every shard received
 
 
 def exchange(routed: Any, begin: Begin, shards: int, about: str) -> Finished:
-    """Run all rounds. `routed` is what every shard begins with, as bundles; `about` is what Spark calls the jobs.
-
-    What a shard raised is raised here.
-    """
+    """Run all rounds, from the bundles of every shard; `about` describes the jobs. Raises the error of a shard."""
     spark = routed.sparkSession
     transaction = secrets.token_hex(8)
     zero = [sf.lit(0).alias(name) for name in ("round", "sender", "activity")]
@@ -85,8 +77,8 @@ def exchange(routed: Any, begin: Begin, shards: int, about: str) -> Finished:
 def outcomes(
     finished: Finished, begin: Begin, shards: int, give: Callable[[int, Any], Iterator[pa.RecordBatch]], schema: Any
 ) -> Any:
-    """What `give` makes of the value of every shard's transaction, as a DataFrame."""
-    step = _Step(finished.transaction, finished.rounds + 1, finished.activities, 0)
+    """The rows that `give` makes of the value of every shard's transaction, as a DataFrame."""
+    step = _Step(finished.transaction, len(finished.activities) + 1, finished.activities, 0)
 
     def collect(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held = list(batches)
@@ -99,13 +91,13 @@ def outcomes(
 
 
 def is_lost_round(problem: Exception) -> bool:
-    """Whether what a round had brought is gone, with the executor that kept it."""
+    """Whether the parcels of a round are lost, with the executor that held them."""
     return "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND" in str(problem)
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A round that is asked for. What shards got `since` an earlier one comes along; 0: all, with their bundles."""
+    """A round to run. Parcels `since` an earlier round come along; 0: all of them, and the bundles."""
 
     transaction: str
     number: int
@@ -114,48 +106,37 @@ class _Step:
 
 
 def _round(frames: list[Any], step: _Step, begin: Begin, shards: int) -> tuple[Any, int]:
-    """One round of all shards: what they send, and the most that moves (or that it cannot be done, or is done)."""
+    """One round of all shards: what they ship, and the greatest activity, or _LOST, or _DONE."""
 
     def go(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         shard = TaskContext.get().partitionId()
         try:
             found = _answer(batches, step, shard, begin)
         except HeadwaterError as problem:
-            yield _row(_NOBODY, shard, step.number, _FAILED, json.dumps(error_value(problem)).encode())
+            yield _row(_DRIVER, shard, step.number, _FAILED, json.dumps(error_value(problem)).encode())
             return
         if found is None:
-            yield _row(_NOBODY, shard, step.number, _LOST)
+            yield _row(_DRIVER, shard, step.number, _LOST)
         elif isinstance(found, Ended):
-            yield _row(_NOBODY, shard, step.number, _DONE)
+            yield _row(_DRIVER, shard, step.number, _DONE)
         else:
-            yield _row(_NOBODY, shard, step.number, int(found.busy))
+            yield _row(_DRIVER, shard, step.number, int(found.busy))
             for receiver, parcels in found.parcels.items():
                 payload = write_outgoing(Outgoing({receiver: parcels}, found.busy))
                 yield _row(receiver, shard, step.number, int(found.busy), payload.to_pybytes())
 
-    told = _united(frames).repartitionById(shards, sf.col("shard")).mapInArrow(go, _DDL)
-    sent, least, most = _checkpointed(told)
-    if least == _FAILED:
-        wrong = sent.where(sf.col("activity") == _FAILED).select("payload").collect()
-        raise error_in(json.loads(bytes(row["payload"])) for row in wrong) or AssertionError("somebody has failed")
-    return sent.where(sf.col("shard") != _NOBODY), least if least in (_LOST, _DONE) else most
-
-
-def _checkpointed(told: Any) -> tuple[Any, int, int]:
-    """What shards told, once they have, with the least and the most of the stirs in it."""
+    rows = _united(frames).repartitionById(shards, sf.col("shard")).mapInArrow(go, _DDL)
     extremes = sf.min("activity").alias("least"), sf.max("activity").alias("most")
-    if is_connect(told.sparkSession):  # there nobody is told what was observed in a checkpoint
-        kept = told.localCheckpoint()
-        found = kept.agg(*extremes).collect()[0].asDict()
-    else:
-        seen = Observation()
-        kept = told.observe(seen, *extremes).localCheckpoint()
-        found = seen.get
-    return kept, int(found["least"]), int(found["most"])
+    sent, seen = observed(rows, lambda frame: frame.localCheckpoint(), *extremes)
+    least, most = int(seen["least"]), int(seen["most"])
+    if least == _FAILED:
+        failed = sent.where(sf.col("activity") == _FAILED).select("payload").collect()
+        raise error_in(json.loads(bytes(row["payload"])) for row in failed) or AssertionError("a shard has failed")
+    return sent.where(sf.col("shard") != _DRIVER), least if least in (_LOST, _DONE) else most
 
 
 def _united(frames: list[Any]) -> Any:
-    return reduce(lambda one, other: one.unionAll(other), frames)
+    return reduce(lambda left, right: left.unionAll(right), frames)
 
 
 def _row(shard: int, sender: int, number: int, activity: int, payload: bytes | None = None) -> pa.RecordBatch:
@@ -174,7 +155,7 @@ def _answer(batches: Iterable[pa.RecordBatch], step: _Step, shard: int, begin: B
             sent = read_outgoing(payload.as_buffer()).parcels[shard]
             received[number.as_py()] += [(sender.as_py(), parcel) for parcel in sent]
     for parts in received.values():
-        parts.sort(key=lambda one: one[0])
+        parts.sort(key=lambda part: part[0])
     asked = Asked(step.transaction, shard, step.number, step.activities)
     with TURN:
         return answer(asked, lambda: None if step.since else begin(shard, own), received)
