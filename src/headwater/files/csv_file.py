@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.core.errors import FileError
+from headwater.files.cell_values import CELLS
 from headwater.files.csv_text import Text, first_record, read_carefully, read_quickly
 from headwater.files.header import HeaderError, Match, by_position, match
 from headwater.files.rows import Expected, FileRows, Sieve
-from headwater.files.text_values import empty_text, guess_text, typed_text
-from headwater.files.typing import typed_rows
+from headwater.files.typed_rows import typed_rows
 
 _NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]*)?")
 
@@ -50,13 +50,11 @@ def read_csv(data: bytes, file: str, expected: Expected, *, separator: str, head
 
 def _rows(text: Text, found: Match, expected: Expected, sieve: Sieve, names: list[str]) -> FileRows:
     notes = []
-    if found.ignored:
-        notes.append(f"{sieve.file}: left out {', '.join(found.ignored)}: no column of `{expected.text}`")
     raw = [text.columns[place] for place in found.places]
     if not found.by_name and raw and _is_value(names, found, raw):
         notes.append(f"{sieve.file}: its first line ({', '.join(names)}) is read as a header; if not, pass --no-header")
     change = None if found.change is None else text.columns[found.change]
-    return typed_rows(expected, raw, change, text.lines, sieve, guess_text, typed_text, empty_text, notes)
+    return typed_rows(expected, found, raw, change, text.lines, sieve, CELLS, notes)
 
 
 def _looks_like_data(names: list[str]) -> bool:

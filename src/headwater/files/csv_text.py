@@ -1,8 +1,7 @@
 """A csv file as columns of text.
 
-Two readers, one meaning. `read_quickly` is Arrow's, and gives up at the first thing that is odd; `read_carefully`
-goes line by line, sets aside rows that are no rows, and always knows in which line each stands. A test holds
-them against each other.
+Two readers, one meaning. `read_quickly` is Arrow's, and gives up at the first oddity; `read_carefully` goes line by
+line, sets aside lines that are no rows, and always knows the line of a row. A test compares them.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ def read_quickly(data: bytes, start: int, line: int, width: int, separator: str)
 
 
 def _ends_with(data: bytes, cell: str, separator: str) -> bool:
-    """Whether the last cell is plainly closed: Arrow takes a quote that is never closed for one that is."""
+    """Whether the last cell is closed: Arrow accepts a quote that never is."""
     text = data.rstrip(b"\r\n")
     quoted = cell.replace('"', '""')
     forms = (f"{before}{form}".encode() for before in (separator, "\n") for form in (cell, f'"{quoted}"'))
@@ -85,7 +84,7 @@ def _array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def read_carefully(data: bytes, start: int, line: int, width: int, separator: str, sieve: Sieve) -> Text:
-    """All rows from byte `start` (in line `line`) on; what is no row of this width joins the sieve."""
+    """All rows from byte `start` (in line `line`) on; lines that are no rows of this width join the sieve."""
     rows: list[list[str]] = []
     lines: list[int] = []
     for record in _records(_Lines(data, start, line), separator):

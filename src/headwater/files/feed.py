@@ -1,9 +1,8 @@
 """The net effect of an ordered feed of changes, so that it can be applied as one transaction.
 
-The last word on a row wins. In a relation with a key an insert also replaces whatever row has its key, so the
-changes of one key are followed in order. In one that counts equal rows every change moves the count by one, and never
-below nothing. Of a stream all rows count: time decides between them, not their order, and only a delete takes away
-what came before it.
+The last change of a row wins. In a relation with a key an insert also replaces the row with its key, so the changes
+of a key are followed in order. In one that counts equal rows every change moves the count by one, and never below 0. In
+a stream all rows count: time decides between them, not their order, and only a delete removes what came before it.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ Row = tuple[Any, ...]
 
 @dataclass(slots=True)
 class Net:
-    """Positions in the feed of the rows to insert and to delete; keys whose rows, whatever they are, must go: of a
-    stream, those with a time up to the one given."""
+    """Positions in the feed of the rows to insert and to delete; keys whose rows must go: in a stream, those up to the
+    given time."""
 
     inserts: list[int] = field(default_factory=list)
     deletes: list[int] = field(default_factory=list)
@@ -28,7 +27,7 @@ class Net:
 
 
 def is_cleared(until: Any, time: Any) -> bool:
-    """Whether a row of this time, with a key that must be cleared, goes."""
+    """Whether a row of this time, with a cleared key, goes."""
     return until is None or time is None or bool(time <= until)
 
 
@@ -110,7 +109,7 @@ def _by_key(rows: Sequence[Row], inserts: Sequence[bool], key: tuple[int, ...]) 
 
 @dataclass(slots=True)
 class _Versions:
-    """Of a row of a stream, or of all rows with one key: what came since the last delete that hit it."""
+    """What came since the last delete of a row of a stream, or of the rows with one key."""
 
     newest: int | None = None
     inserted: list[int] = field(default_factory=list)

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headwater.files.rows import CHANGE_TYPE, FEED_COLUMNS, Expected
+from headwater.files.rows import CHANGE_TYPE, FEED_COLUMNS, Expected, shortened
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    places: tuple[int, ...]  # for each column of the relation, where the file has it
-    change: int | None  # where a change file says which way a row goes
+    """The places of a relation's columns in a file."""
+
+    places: tuple[int, ...]
+    change: int | None  # the place of `_change_type`, in a change file
     ignored: tuple[str, ...]
     by_name: bool
 
@@ -49,7 +51,7 @@ def match(header: Sequence[str], expected: Expected, *, feed: bool) -> Match:
 
 
 def by_position(width: int, expected: Expected, *, feed: bool) -> Match:
-    """The match of a row without names: its columns in the relation's order, a change file's direction first."""
+    """The match of a row without names: its columns in the relation's order, behind the change type, if any."""
     _refuse_unordered(expected)
     if width != len(expected.columns) + feed:
         raise HeaderError(_counts(width - feed, (), expected))
@@ -57,7 +59,7 @@ def by_position(width: int, expected: Expected, *, feed: bool) -> Match:
 
 
 def _counts(count: int, given: Sequence[str], expected: Expected) -> str:
-    listed = f" ({_shortened(', '.join(given))})" if given else ""
+    listed = f" ({shortened(', '.join(given), 80)})" if given else ""
     text = f"{count} column{'' if count == 1 else 's'}{listed} for `{expected.text}`"
     if count == 1 and any(mark in name for name in given for mark in ";\t|"):
         return f"{text}; separate the columns by commas"
@@ -81,7 +83,3 @@ def _refuse_swapped(given: Sequence[str], expected: Expected) -> None:
                 f"columns {', '.join(given)} do not name those of `{expected.text}`, and `{name}` stands in another "
                 "place; name all of them"
             )
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= 80 else text[:77] + "..."

@@ -10,9 +10,9 @@ import numpy as np
 
 from headwater.core.errors import FileError
 from headwater.files.header import HeaderError, Match, by_position, match
+from headwater.files.json_values import VALUES
 from headwater.files.rows import Expected, FileRows, Sieve
-from headwater.files.text_of_values import guess_values, null_values, typed_values
-from headwater.files.typing import typed_rows
+from headwater.files.typed_rows import typed_rows
 
 
 def read_jsonl(data: bytes, file: str, expected: Expected, *, feed: bool) -> FileRows:
@@ -41,10 +41,7 @@ def read_jsonl(data: bytes, file: str, expected: Expected, *, feed: bool) -> Fil
     width = len(expected.columns) + feed
     columns = [[row[place] for row in rows] for place in range(width)]
     change = columns.pop() if feed else None
-    positions = np.array(lines, dtype=np.int64)
-    return typed_rows(
-        expected, columns, change, positions, sieve, guess_values, typed_values, null_values, names.notes(file)
-    )
+    return typed_rows(expected, names.match, columns, change, np.array(lines, dtype=np.int64), sieve, VALUES)
 
 
 def _reason(problem: Exception) -> str:
@@ -59,7 +56,7 @@ def _reason(problem: Exception) -> str:
 
 
 class _Names:
-    """Which keys hold which columns; objects that name the same keys in another order mean the same."""
+    """Which keys hold which columns, whatever their order in an object."""
 
     def __init__(self, expected: Expected, feed: bool) -> None:
         self._expected = expected
@@ -97,7 +94,8 @@ class _Names:
         places = found.places if found.change is None else (*found.places, found.change)
         return [given[place] for place in places]
 
-    def notes(self, file: str) -> list[str]:
-        if not self._ignored:
-            return []
-        return [f"{file}: left out {', '.join(self._ignored)}: no column of `{self._expected.text}`"]
+    @property
+    def match(self) -> Match:
+        """The columns of the rows that were read, with all keys that were left out."""
+        width = len(self._expected.columns)
+        return Match(tuple(range(width)), width if self._feed else None, tuple(self._ignored), by_name=True)

@@ -1,9 +1,11 @@
-"""Lists as people type them into a cell: `[a, b]`, `[1, 2.5, "x, y"]`, nested if need be."""
+"""Lists as people type them into a cell: `[a, b]`, `[1, 2.5, "x, y"]`, or nested."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
+
+from headwater.files.rows import shortened
 
 _ITEM = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\[\],"']*))\s*""")
 _INT = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
@@ -43,8 +45,7 @@ def parse_list(text: str, *, texts: bool = False) -> list[Any]:
             break
         at += 1
     if at < len(text) or len(open_lists) > 1 or len(outermost) != 1:
-        shown = text if len(text) <= 60 else text[:57] + "..."
-        raise ValueError(f"{shown!r} is no list (write [a, b] or JSON)")
+        raise ValueError(f"{shortened(text)!r} is no list (write [a, b] or JSON)")
     items: list[Any] = outermost[0]
     return items
 

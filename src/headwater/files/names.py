@@ -1,13 +1,13 @@
 """Names of relations as names of files: the one place where a name becomes part of a path.
 
-A relation may be called anything (`"../../evil"` in SQL). What is made of its name here is one part of a path, whatever
-the name is: it stays in its folder, hides from nobody (Spark leaves out what begins with `.` or `_`), and means the
-same to shells, URIs, Hadoop and object stores. Ordinary names (letters, digits, `_`, `-`) stay as they are. Any other
-character becomes its UTF-8 bytes in hex, each behind a `~`. Different names have different files, and `relation_name`
-gives back the name, unless it is too long for a file: then its beginning and a digest stand for it.
+A relation may have any name (`"../../evil"` in SQL). Its file name is always one part of a path: it stays in its
+folder, is not hidden (Spark skips names that begin with `.` or `_`), and is the same to shells, URIs, Hadoop and object
+stores. Ordinary names (letters, digits, `_`, `-`) stay as they are. Any other character becomes its UTF-8 bytes in hex,
+each behind a `~`. Different names have different files, and `relation_name` gives back the name, unless it is too long
+for a file: then its beginning and a digest replace it.
 
-Names that differ only in case (`linkTo`, `linkto`) have files that differ only in case: on a disk that does not tell
-these apart they are one file.
+Names that differ only in case (`linkTo`, `linkto`) have files that differ only in case: on a disk that ignores case
+they are one file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def file_name(relation: str) -> str:
     if not relation:
         return _MARK
     plain = unicodedata.normalize("NFC", relation) == relation
-    coded = "".join(one if _is_plain(one, plain) else _hex(one) for one in relation)
+    coded = "".join(letter if _is_plain(letter, plain) else _hex(letter) for letter in relation)
     if coded[0] in "_-" or coded.lower() in _DEVICES | _TAKEN:
         coded = _hex(coded[0]) + coded[1:]
     raw = coded.encode()
@@ -42,7 +42,7 @@ def file_name(relation: str) -> str:
 
 
 def relation_name(file: str) -> str | None:
-    """The name that `file_name` made this of; None: it was too long, or this is no such file's name."""
+    """The relation of a file name; None: its name was too long, or the file is of no relation."""
     if file == _MARK:
         return ""
     raw = re.sub(
@@ -55,10 +55,10 @@ def relation_name(file: str) -> str | None:
     return name if name and file_name(name) == file else None
 
 
-def _is_plain(one: str, composed: bool) -> bool:
+def _is_plain(letter: str, composed: bool) -> bool:
     """Whether a letter stays; beyond ASCII only in names that no disk spells in another way."""
-    return one in "_-" or (one.isalnum() and (one.isascii() or composed))
+    return letter in "_-" or (letter.isalnum() and (letter.isascii() or composed))
 
 
-def _hex(one: str) -> str:
-    return "".join(f"{_MARK}{byte:02x}" for byte in one.encode("utf-8", "surrogatepass"))
+def _hex(letter: str) -> str:
+    return "".join(f"{_MARK}{byte:02x}" for byte in letter.encode("utf-8", "surrogatepass"))

@@ -8,9 +8,9 @@ import pyarrow.parquet
 
 from headwater.core.errors import FileError
 from headwater.files.header import HeaderError, match
+from headwater.files.json_values import VALUES
 from headwater.files.rows import Column, Expected, FileRows, Sieve
-from headwater.files.text_of_values import guess_values, null_values, typed_values
-from headwater.files.typing import typed_rows
+from headwater.files.typed_rows import typed_rows
 
 
 def read_parquet(data: bytes, file: str, expected: Expected, *, feed: bool) -> FileRows:
@@ -18,20 +18,16 @@ def read_parquet(data: bytes, file: str, expected: Expected, *, feed: bool) -> F
         reader = pyarrow.parquet.ParquetFile(pa.BufferReader(data))
         found = match(reader.schema_arrow.names, expected, feed=feed)
         table = reader.read()
-        table.validate(full=True)  # texts that are no UTF-8, above all
+        table.validate(full=True)  # above all texts that are not UTF-8
     except HeaderError as problem:
         raise FileError(f"{file}: {problem}") from None
     except (pa.ArrowException, OSError, ValueError, MemoryError) as problem:
         detail = (str(problem) or type(problem).__name__).splitlines()[0][:200]
         raise FileError(f"{file} is no parquet file, or a damaged one: {detail}") from None
-    notes = []
-    if found.ignored:
-        notes.append(f"{file}: left out {', '.join(found.ignored)}: no column of `{expected.text}`")
     raw = [_plain(table.column(place)) for place in found.places]
     change = None if found.change is None else table.column(found.change).to_pylist()
     lines = np.arange(1, table.num_rows + 1, dtype=np.int64)
-    sieve = Sieve(expected.relation, file)
-    return typed_rows(expected, raw, change, lines, sieve, guess_values, typed_values, null_values, notes)
+    return typed_rows(expected, found, raw, change, lines, Sieve(expected.relation, file), VALUES)
 
 
 def _plain(column: pa.ChunkedArray) -> Column:

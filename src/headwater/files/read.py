@@ -1,7 +1,7 @@
-"""Reads a file of rows, or of changes, for a relation: csv, tsv, jsonl or parquet, told apart by suffix.
+"""Reads a file of rows, or of changes, for a relation: csv, tsv, jsonl or parquet, by its suffix.
 
-Promise: a file gives rows, each that does not fit set aside with line and reason, or a FileError that names what
-to do; no other exception.
+Promise: reading gives rows, with every misfit set aside by line and reason, or a FileError that says what to do; no
+other exception.
 """
 
 from __future__ import annotations

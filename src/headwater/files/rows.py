@@ -1,6 +1,6 @@
 """What reading a file gives: the rows that fit, the line of each that does not, and why.
 
-Promise: every row of a file is either in `columns` or in `bad`; none is dropped and none is bent to fit.
+Promise: every row of a file is either in `columns` or in `bad`; none is dropped and none is changed to fit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHOWN = 200
 class Expected:
     """The relation that a file is read for. A type that is None is taken from the data.
 
-    In the columns at the `nullable` places an empty cell of a csv file, or a null, is a null; elsewhere it is no value.
+    In the columns at the `nullable` places an empty csv cell, or a null, is a null; elsewhere it does not fit.
     """
 
     relation: str
@@ -47,14 +47,14 @@ class Expected:
 
 
 def settled(expected: Expected, found: tuple[Type | None, ...]) -> Expected:
-    """The same, with the types that a file has shown where none were known."""
+    """The same, with the types of a file where none were known."""
     types = zip(expected.types, found, strict=True)
     return replace(expected, types=tuple(known or seen for known, seen in types))
 
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that was set aside: where it stands (lines count from 1; in parquet, rows do) and why."""
+    """A row that was set aside, its line (counted from 1; in parquet, its row) and why."""
 
     relation: str
     file: str
@@ -68,7 +68,7 @@ class BadRow:
 
 @dataclass(frozen=True, slots=True)
 class FileRows:
-    """The rows of one file in the relation's order of columns; `inserts` says of a change file which way each goes."""
+    """The rows of one file in the relation's order of columns; `inserts` says which ones a change file inserts."""
 
     relation: str
     file: str
@@ -116,7 +116,7 @@ def _taken(column: Column, at: Numbers) -> Column:
 
 
 def values_of(column: Column) -> list[Any]:
-    """The Python values of a column; a moment that Python has no value for is a text."""
+    """The Python values of a column; a time that Python cannot hold is a text."""
     if isinstance(column, list):
         return column
     try:
@@ -139,7 +139,12 @@ class Sieve:
         self.bad.append(BadRow(self.relation, self.file, line, reason, text))
 
     def sort(self) -> tuple[BadRow, ...]:
-        return tuple(sorted(self.bad, key=lambda one: one.line))
+        return tuple(sorted(self.bad, key=lambda row: row.line))
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """A text for a message."""
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 Problems: TypeAlias = Mapping[int, str]  # position in a column -> why the value there does not fit

@@ -1,6 +1,6 @@
 """Writes rows to files, each whole or not at all: under another name first, then renamed.
 
-The file of a relation lies in the folder that it is to be in, whatever the relation is called (see `names`).
+The file of a relation lies in its folder, whatever the relation is called (see `names`).
 """
 
 from __future__ import annotations
@@ -116,13 +116,9 @@ def write_changes(folder: Path, relation: str, changes: Iterable[tuple[str, pa.T
 
 def write_rejected(folder: Path, bad: Iterable[BadRow]) -> Path:
     path = folder / "rejected.jsonl"
-    rows = ({"file": one.file, "line": one.line, **_reason(one)} for one in bad)
-    _write(path, _lines(json.dumps(row, ensure_ascii=False) for row in rows))
+    keys = ("file", "line", "relation", "reason", "row")
+    _write(path, _lines(json.dumps({key: getattr(row, key) for key in keys}, ensure_ascii=False) for row in bad))
     return path
-
-
-def _reason(one: BadRow) -> dict[str, str]:
-    return {"relation": one.relation, "reason": one.reason, "row": one.row}
 
 
 def _lines(lines: Iterable[str]) -> Callable[[BinaryIO], None]:

@@ -1,4 +1,4 @@
-"""Columns of text (a csv file's) as values of a type, a whole column at a time where all of it fits."""
+"""Cells of a csv file, columns of text, as values of a type; a whole column at a time where all of it fits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from headwater.core.widening import item_of
 from headwater.engine.codes.columns import ARROW
 from headwater.engine.codes.fitting import fit
 from headwater.files.list_text import parse_list
-from headwater.files.rows import Column, Problems
+from headwater.files.rows import Column, Problems, shortened
+from headwater.files.typed_rows import Conversion
 from headwater.language.units import duration
 
 _INT = r"^-?(0|[1-9][0-9]{0,17})$"
@@ -34,7 +35,7 @@ _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 def guess_text(column: pa.Array) -> Type | None:
-    """The type that most values of an undeclared column show; the others will not fit. Empty cells say nothing."""
+    """The type of most values of an undeclared column; the others do not fit. Empty cells do not count."""
     filled = column.filter(pc.not_equal(column, ""))
     count = len(filled)
     if not count:
@@ -55,13 +56,13 @@ def _matching(column: pa.Array, pattern: str) -> int:
 
 
 def empty_text(column: pa.Array, kind: Type) -> npt.NDArray[np.bool_]:
-    """Where a cell holds nothing; blanks are something only in a column of text."""
+    """Where a cell is empty; a cell of blanks is a value only in a column of text."""
     cells = column if kind in (Type.STRING, Type.ADDRESS) else pc.utf8_trim_whitespace(column)
     return np.asarray(pc.equal(cells, "").to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def typed_text(column: pa.Array, kind: Type) -> tuple[Column, Problems]:
-    """The values of a column, and where the text is none of its type (the value there means nothing)."""
+    """The values of a column, and where a text is none of its type (the value there is meaningless)."""
     quick = _all_at_once(column, kind)
     return (quick, {}) if quick is not None else _one_by_one(column, kind)
 
@@ -80,12 +81,12 @@ def _all_at_once(column: pa.Array, kind: Type) -> pa.Array | None:
             try:
                 return column.cast(pa.timestamp("us"))
             except pa.ArrowInvalid:
-                return None  # a 31st of June: the rows are looked at one by one
+                return None  # a 31st of June: the rows are read one by one
     return None
 
 
 def _one_by_one(column: pa.Array, kind: Type) -> tuple[Column, Problems]:
-    """Each distinct text is looked at once."""
+    """Each distinct text is converted once."""
     encoded = column.dictionary_encode()
     places = encoded.indices.to_numpy(zero_copy_only=False)
     values: list[Any] = []
@@ -106,7 +107,7 @@ def _one_by_one(column: pa.Array, kind: Type) -> tuple[Column, Problems]:
 
 
 def text_value(text: str, kind: Type) -> Any:
-    """The value that a text stands for in a column of this type; ValueError if it stands for none."""
+    """The value of a text in a column of this type; ValueError if there is none."""
     trimmed = text.strip()
     if kind in (Type.STRING, Type.ADDRESS):
         return text
@@ -135,10 +136,7 @@ def text_value(text: str, kind: Type) -> Any:
 
 
 def storable(value: Any, depth: int = 0) -> Any:
-    """The value itself, unless it is a list too deep to work with, or a text that nothing can hold.
-
-    JSON can spell half of a character (`\\ud800`).
-    """
+    """The value itself; ValueError for a list too deep to work with, or half of a character (`\\ud800` in JSON)."""
     if isinstance(value, tuple):
         if depth == _DEEPEST:
             raise ValueError("a list is nested too deep")
@@ -150,7 +148,7 @@ def storable(value: Any, depth: int = 0) -> Any:
 
 
 def _anything(text: str) -> Any:
-    """The value that a text shows, as an item of a list would; a text if it shows none."""
+    """The value of a text, as if it were an item of a list; else the text."""
     try:
         items = parse_list(f"[{text}]")
     except ValueError:
@@ -192,4 +190,7 @@ def _too_long(text: str) -> int:
 
 
 def _shown(text: str) -> str:
-    return repr(text if len(text) <= 60 else text[:57] + "...")
+    return repr(shortened(text))
+
+
+CELLS = Conversion(guess_text, typed_text, empty_text)

@@ -1,4 +1,4 @@
-"""Columns of values (of jsonl and parquet) as values of a type."""
+"""Values of jsonl and parquet files as values of a type."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from headwater.core.types import Type
 from headwater.engine.border.intake import guess_type
 from headwater.engine.codes.columns import ARROW
 from headwater.engine.codes.fitting import fit, is_null
+from headwater.files.cell_values import storable, text_value
 from headwater.files.rows import Column, Problems, values_of
-from headwater.files.text_values import storable, text_value
+from headwater.files.typed_rows import Conversion
 
 _KINDS: dict[type, Type] = {bool: Type.BOOL, int: Type.INT, float: Type.FLOAT, str: Type.STRING, list: Type.LIST}
 # Values of these Python types fit a column of the type as they are.
@@ -29,7 +30,7 @@ _WRITTEN_AS_TEXT = (Type.TIMESTAMP, Type.DURATION)  # JSON has no way of its own
 
 
 def guess_values(column: Column) -> Type | None:
-    """The type that most values of an undeclared column show; whole numbers among floats are floats."""
+    """The type of most values of an undeclared column; whole numbers among floats are floats."""
     if not isinstance(column, list):
         return guess_type(column)
     kinds = Counter({_KINDS[found]: count for found, count in Counter(map(type, column)).items() if found in _KINDS})
@@ -49,7 +50,7 @@ def null_values(column: Column, _: Type) -> npt.NDArray[np.bool_]:
 
 
 def typed_values(column: Column, kind: Type) -> tuple[Column, Problems]:
-    """The values of a column, and where one does not fit (the value there means nothing)."""
+    """The values of a column, and where one does not fit (the value there is meaningless)."""
     quick = _all_at_once(column, kind)
     if quick is not None:
         return quick, {}
@@ -76,3 +77,6 @@ def _all_at_once(column: Column, kind: Type) -> pa.Array | None:
         return pa.array(column, type=ARROW[kind])
     except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):
         return None
+
+
+VALUES = Conversion(guess_values, typed_values, null_values)

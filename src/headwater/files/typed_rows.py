@@ -1,8 +1,9 @@
-"""Raw columns to typed rows: types found where none is declared, misfits set aside with their lines."""
+"""Raw columns to typed rows: types are guessed where none is declared, misfits set aside with their lines."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -11,37 +12,44 @@ import pyarrow as pa
 from headwater.core.types import Type
 from headwater.engine.border.intake import guess_type
 from headwater.engine.codes.columns import plain
+from headwater.files.header import Match
 from headwater.files.rows import CHANGE_TYPE, CHANGE_TYPES, Column, Expected, FileRows, Numbers, Problems, Sieve
 from headwater.program.types.inference import told
 
-Guess = Callable[[Column], Type | None]
-Convert = Callable[[Column, Type], tuple[Column, Problems]]
-Missing = Callable[[Column, Type], npt.NDArray[np.bool_]]
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """How the raw values of a format become values of a type."""
+
+    guess: Callable[[Column], Type | None]  # the type of a column without one
+    convert: Callable[[Column, Type], tuple[Column, Problems]]  # its values, and where one does not fit
+    missing: Callable[[Column, Type], npt.NDArray[np.bool_]]  # where it holds a null
 
 
 def typed_rows(
     expected: Expected,
+    found: Match,
     raw: Sequence[Column],
     change: Column | None,
     lines: Numbers,
     sieve: Sieve,
-    guess: Guess,
-    convert: Convert,
-    missing: Missing,
+    conversion: Conversion,
     notes: Sequence[str] = (),
 ) -> FileRows:
     """The rows that fit; the others join the sieve. `change` is the column of change types, of a change file."""
+    if found.ignored:
+        notes = [f"{sieve.file}: left out {', '.join(found.ignored)}: no column of `{expected.text}`", *notes]
     keep = np.ones(lines.size, dtype=np.bool_)
     reasons: dict[int, str] = {}
     types: list[Type | None] = []
     columns: list[Column] = []
     for place, (name, known, column) in enumerate(zip(expected.columns, expected.types, raw, strict=True)):
-        kind = known or guess(column)
+        kind = known or conversion.guess(column)
         types.append(kind)
         if kind is not None and place in expected.nullable:
-            typed, problems = _around_nulls(column, kind, convert, missing)
+            typed, problems = _around_nulls(column, kind, conversion)
         else:
-            typed, problems = ([], {}) if kind is None else convert(column, kind)
+            typed, problems = ([], {}) if kind is None else conversion.convert(column, kind)
         if kind is None and len(column):
             problems = dict.fromkeys(range(len(column)), "a null does not fit")
             typed = [None] * len(column)
@@ -79,16 +87,16 @@ def typed_rows(
     )
 
 
-def _around_nulls(column: Column, kind: Type, convert: Convert, missing: Missing) -> tuple[Column, Problems]:
-    null = missing(column, kind)
+def _around_nulls(column: Column, kind: Type, conversion: Conversion) -> tuple[Column, Problems]:
+    null = conversion.missing(column, kind)
     if not null.any():
-        return convert(column, kind)
-    typed, found = convert(_filtered(column, ~null), kind)
+        return conversion.convert(column, kind)
+    typed, found = conversion.convert(_filtered(column, ~null), kind)
     places = np.flatnonzero(~null)
     problems = {int(places[at]): reason for at, reason in found.items()}
     if isinstance(typed, list):
         values = iter(typed)
-        return [None if one else next(values) for one in null.tolist()], problems
+        return [None if is_null else next(values) for is_null in null.tolist()], problems
     return typed.take(pa.array(np.cumsum(~null) - 1, mask=null)), problems
 
 
