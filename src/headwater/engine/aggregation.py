@@ -19,7 +19,7 @@ from headwater.core.types import Type
 from headwater.engine.best.selection import rows_with
 from headwater.engine.codes.expressions import distinct_rows, order_keys
 from headwater.engine.codes.symbols import NULL, Codes, code_floats, float_codes, null_code
-from headwater.engine.rules.delta_rule import Context
+from headwater.engine.rules.context import Context
 from headwater.engine.store import kernels
 from headwater.engine.store.index import Rows
 from headwater.engine.store.journal import Journal

@@ -18,8 +18,8 @@ from headwater.engine.best.selection import rows_with
 from headwater.engine.clock import Clock
 from headwater.engine.codes.symbols import Codes, Symbols
 from headwater.engine.guard import Guard
-from headwater.engine.rules.delta_rule import Context, Runner, owns_all
-from headwater.engine.rules.fused_set import Owns
+from headwater.engine.rules.context import Context, Owns, owns_all
+from headwater.engine.rules.delta_rule import Runner
 from headwater.engine.store.budget import Budget
 from headwater.engine.store.compaction import compact
 from headwater.engine.store.index import Matrix, Rows, packed_sort

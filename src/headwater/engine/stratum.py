@@ -28,7 +28,8 @@ from headwater.engine.codes.batch import Batch
 from headwater.engine.codes.expressions import distinct_rows
 from headwater.engine.codes.symbols import Codes
 from headwater.engine.guard import Watch
-from headwater.engine.rules.delta_rule import Context, Done, Runner
+from headwater.engine.rules.context import Context
+from headwater.engine.rules.delta_rule import Done, Runner
 from headwater.engine.rules.fused_frontier import FusedFrontier
 from headwater.engine.store.budget import RowsSpent
 from headwater.engine.store.index import Index, Rows

@@ -6,7 +6,7 @@ import numpy as np
 
 from headwater.engine.codes.fitting import shown
 from headwater.engine.codes.symbols import decode
-from headwater.engine.rules.delta_rule import Context
+from headwater.engine.rules.context import Context
 from headwater.language.datalog.printer import print_rule
 from headwater.plan.model import Plan, PlannedStratum
 from headwater.program.terms import body_atoms

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headwater.engine.aggregation import Aggregator
-from headwater.engine.best.selection import is_ranked, is_single
-from headwater.engine.rules.delta_rule import Context, Runner
-from headwater.engine.rules.fused_frontier import FusedFrontier
+from headwater.engine.best.selection import is_ranked
+from headwater.engine.rules.context import Context
+from headwater.engine.rules.delta_rule import Runner
 from headwater.engine.store.store import Store, Use
 from headwater.engine.stratum_names import StratumNames
 from headwater.plan.model import FlatRule, Plan, PlannedStratum
@@ -46,7 +46,8 @@ class StratumRules:
         self.names = StratumNames(stratum, plan, context)
         picks = any(store.table.picks for store in self.stores.values())
         self.plain = stratum.mode is Mode.MONOTONE and not self.aggregators and not picks
-        self.closing = {name: runner for name in self.stores if (runner := self._closes(name)) is not None}
+        started = (runner for runners in self.arrive.values() for runner in runners)
+        self.closing = {runner.rule.table: runner for runner in started if runner.closes}
         self.ranked = {name for name, store in self.stores.items() if stratum.recursive and _goes_by_rank(store)}
 
     def _prepare(self, rule: FlatRule) -> None:
@@ -63,17 +64,7 @@ class StratumRules:
         if rule.spontaneous is not None:
             self.spontaneous.append(Runner(rule.spontaneous, rule, self.context))
 
-    def _closes(self, name: str) -> Runner | None:
-        """The only rule that starts from a table's rows, if it can run in one go until nothing comes any more."""
-        runners = self.arrive.get(name, ())
-        if len(runners) != 1 or self.aggregators or self.outboxes or name in self.late:
-            return None
-        (runner,) = runners
-        elsewhere = all(table == name or table not in self.stores for table in runner.rule.atoms)
-        can = isinstance(runner.fused, FusedFrontier) and runner.fused.closes and runner.takes_all
-        return runner if elsewhere and can and runner.rule.table == name else None
-
 
 def _goes_by_rank(store: Store) -> bool:
     """Whether better rows go first, because they spare much of what worse ones would derive."""
-    return is_single(store) or (store.table.keeps is Keeps.FRONTIER and is_ranked(store))
+    return store.table.single or (store.table.keeps is Keeps.FRONTIER and is_ranked(store))

@@ -1,14 +1,15 @@
-"""Program to plan in one place: draft tables and rules, choose delta rules, put them into strata."""
+"""Program to plan in one place: draft tables and rules, choose delta rules and loops, put them into strata."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
 from headwater.language.syntax import Assign, Atom, Negation
 from headwater.plan import delta_rules
-from headwater.plan.model import Aggregation, FlatRule, Plan, PlannedStratum, Ships, Source
+from headwater.plan.loops import alone, pull_with_loop, with_loop
+from headwater.plan.model import Aggregation, FlatRule, FrontierLoop, Plan, PlannedStratum, Ships, Source, Table
 from headwater.plan.placement import place
 from headwater.plan.tables import Draft, Drafts, draft
 from headwater.program.model import Program
@@ -29,58 +30,71 @@ def build(
     """
     drafts = draft(program, types, owned)
     shipments = () if ships is None else place(program, drafts, ships)
-    depth: dict[str, int] = {}
-    for one in drafts.rules:
-        atoms = sum(isinstance(goal, Atom) for goal in one.body)
-        depth[one.table] = max(depth.get(one.table, 0), atoms)
-    tables = {name: replace(table, depth=depth.get(name, 0)) for name, table in drafts.tables.items()}
     layers = strata(program)
     weights = _weights(program, layers)
-    rules = tuple(
-        _flatten(number, replace(one, weights=weights[_home(one.table, drafts)]), drafts)
-        for number, one in enumerate(drafts.rules)
-    )
-    rules_of: dict[str, list[int]] = {}
-    for rule in rules:
-        rules_of.setdefault(rule.table, []).append(rule.id)
-    bags_of: dict[str, list[str]] = {}
-    for bag, home in drafts.homes.items():
-        bags_of.setdefault(home, []).append(bag)
-    aggregation_of = {one.table: at for at, one in enumerate(drafts.aggregations)}
-    ends = bounded(program)
-    planned: list[PlannedStratum] = []
-    for stratum in layers:
-        parts = tuple(part for part, relation in drafts.parts.items() if relation in stratum.relations)
-        if parts:
-            made = tuple(number for part in parts for number in rules_of[part])
-            planned.append(PlannedStratum(parts, made, (), recursive=False, mode=Mode.MONOTONE, computes=False))
-        names = [name for relation in stratum.relations for name in (relation, *bags_of.get(relation, ()))]
-        own = tuple(number for name in names for number in rules_of.get(name, ()))
-        inside = [drafts.aggregations[aggregation_of[name]] for name in names if name in aggregation_of]
-        planned.append(
-            PlannedStratum(
-                tables=tuple(names),
-                rules=own,
-                aggregations=tuple(aggregation_of[name] for name in names if name in aggregation_of),
-                recursive=stratum.recursive,
-                mode=stratum.mode,
-                computes=stratum.recursive
-                and (any(_computes(drafts.rules[number]) for number in own) or any(map(_adds_up, inside))),
-                bounded=ends.issuperset(stratum.relations),
-            )
-        )
-    facts = tuple(rule.id for rule in rules if tables[rule.table].base)
-    aggregations = tuple(drafts.aggregations)
+    rules = [
+        _flatten(number, replace(rule, weights=weights[_home(rule.table, drafts)]), drafts)
+        for number, rule in enumerate(drafts.rules)
+    ]
+    planned = tuple(_strata(program, layers, drafts))
+    shipped = {shipment.table for shipment in shipments}
+    for stratum in planned:
+        if stratum.recursive:
+            own = [rules[number] for number in stratum.rules]
+            for rule in alone(stratum, own, outboxes=not shipped.isdisjoint(stratum.tables)):
+                rules[rule.id] = rule
     return Plan(
-        tuple(tables.values()),
-        rules,
-        aggregations,
-        tuple(planned),
-        facts,
+        tuple(_tables(drafts, rules)),
+        tuple(rules),
+        tuple(drafts.aggregations),
+        planned,
+        tuple(rule.id for rule in rules if drafts.tables[rule.table].base),
         program.rules,
         types.nulls.present,
         shipments,
     )
+
+
+def _tables(drafts: Drafts, rules: Iterable[FlatRule]) -> Iterable[Table]:
+    """The tables, with what the rules that fill them ask for."""
+    depth: dict[str, int] = {}
+    clusters: dict[str, int] = {}
+    for rule in rules:
+        depth[rule.table] = max(depth.get(rule.table, 0), len(rule.atoms))
+        for delta_rule in rule.arrive:
+            if isinstance(delta_rule.loop, FrontierLoop) and delta_rule.loop.clusters is not None:
+                clusters[rule.table] = delta_rule.loop.clusters
+    for name, table in drafts.tables.items():
+        yield replace(table, depth=depth.get(name, 0), clusters=clusters.get(name))
+
+
+def _strata(program: Program, layers: tuple[Stratum, ...], drafts: Drafts) -> Iterable[PlannedStratum]:
+    rules_of: dict[str, list[int]] = {}
+    for number, rule in enumerate(drafts.rules):
+        rules_of.setdefault(rule.table, []).append(number)
+    bags_of: dict[str, list[str]] = {}
+    for bag, home in drafts.homes.items():
+        bags_of.setdefault(home, []).append(bag)
+    aggregation_of = {aggregation.table: at for at, aggregation in enumerate(drafts.aggregations)}
+    ends = bounded(program)
+    for stratum in layers:
+        parts = tuple(part for part, relation in drafts.parts.items() if relation in stratum.relations)
+        if parts:
+            made = tuple(number for part in parts for number in rules_of[part])
+            yield PlannedStratum(parts, made, (), recursive=False, mode=Mode.MONOTONE, computes=False)
+        names = [name for relation in stratum.relations for name in (relation, *bags_of.get(relation, ()))]
+        own = tuple(number for name in names for number in rules_of.get(name, ()))
+        inside = tuple(aggregation_of[name] for name in names if name in aggregation_of)
+        computes = any(_computes(drafts.rules[number]) for number in own)
+        yield PlannedStratum(
+            tables=tuple(names),
+            rules=own,
+            aggregations=inside,
+            recursive=stratum.recursive,
+            mode=stratum.mode,
+            computes=stratum.recursive and (computes or any(_adds_up(drafts.aggregations[at]) for at in inside)),
+            bounded=ends.issuperset(stratum.relations),
+        )
 
 
 class _Weights(dict[str, int]):
@@ -108,31 +122,34 @@ def _home(table: str, drafts: Drafts) -> str:
     return drafts.homes.get(table) or drafts.parts.get(table, table)
 
 
-def _computes(one: Draft) -> bool:
-    return any(isinstance(goal, Assign) for goal in one.body)
+def _computes(rule: Draft) -> bool:
+    return any(isinstance(goal, Assign) for goal in rule.body)
 
 
-def _adds_up(one: Aggregation) -> bool:
+def _adds_up(aggregation: Aggregation) -> bool:
     """Whether it makes values that are in none of its bindings."""
-    return any(measure.function not in ("min", "max") for measure in one.measures)
+    return any(measure.function not in ("min", "max") for measure in aggregation.measures)
 
 
-def _flatten(number: int, one: Draft, drafts: Drafts) -> FlatRule:
-    table = drafts.tables[one.table]
+def _flatten(number: int, rule: Draft, drafts: Drafts) -> FlatRule:
+    tables = drafts.tables
+    table = tables[rule.table]
     wanted = [tuple(range(len(table.types)))] if not table.picks else [pick.group for pick in table.picks]
+    pulls = [delta_rules.pull(rule, number, columns, table.types) for columns in dict.fromkeys(wanted)]
+    unasked = delta_rules.spontaneous(rule, number)
     return FlatRule(
         id=number,
-        origin=one.origin,
-        table=one.table,
-        head=one.head,
-        body=one.body,
-        atoms=tuple(goal.relation for goal in one.body if isinstance(goal, Atom)),
-        negated=tuple(goal.atom.relation for goal in one.body if isinstance(goal, Negation)),
-        types=one.types,
-        nullable=one.nullable,
-        arrive=delta_rules.arrive(one, number),
-        forbid=delta_rules.forbid(one, number),
-        allow=delta_rules.allow(one, number),
-        spontaneous=delta_rules.spontaneous(one, number),
-        pulls=tuple(delta_rules.pull(one, number, columns, table.types) for columns in dict.fromkeys(wanted)),
+        origin=rule.origin,
+        table=rule.table,
+        head=rule.head,
+        body=rule.body,
+        atoms=tuple(goal.relation for goal in rule.body if isinstance(goal, Atom)),
+        negated=tuple(goal.atom.relation for goal in rule.body if isinstance(goal, Negation)),
+        types=rule.types,
+        nullable=rule.nullable,
+        arrive=tuple(with_loop(delta_rule, rule, tables) for delta_rule in delta_rules.arrive(rule, number)),
+        forbid=tuple(with_loop(delta_rule, rule, tables) for delta_rule in delta_rules.forbid(rule, number)),
+        allow=tuple(with_loop(delta_rule, rule, tables) for delta_rule in delta_rules.allow(rule, number)),
+        spontaneous=None if unasked is None else with_loop(unasked, rule, tables),
+        pulls=tuple(pull_with_loop(pull, rule, tables) for pull in pulls),
     )

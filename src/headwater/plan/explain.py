@@ -1,8 +1,8 @@
-"""A plan as text: strata, tables and, for every rule, the delta rules through it."""
+"""A plan as text: strata, tables and, for every rule, its delta rules: join order, indexes and compiled loops."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import assert_never
 
 from headwater.language.datalog.printer import print_goal, print_rule, print_term
@@ -10,24 +10,43 @@ from headwater.language.syntax import Atom
 from headwater.plan.model import (
     Absent,
     Aggregation,
+    BestLoop,
+    CopyLoop,
     DeltaRule,
     FlatRule,
+    FrontierLoop,
     Join,
+    JoinLoop,
     Let,
+    Loop,
     Owned,
+    Pattern,
     Plan,
     PlannedStratum,
+    PullLoop,
     Reads,
+    Source,
     Step,
+    StepByStep,
     Table,
     Test,
     Var,
 )
 from headwater.program.types.inference import Types
 
+_SHORT = "short form: only where keys and head values lie close together, else the general form of the same loop"
+_STEPS = "step by step where groups lie far apart"
+WHILE_RUNNING: Mapping[type[Loop], str] = {
+    CopyLoop: "copy: into an empty table rows are appended, else each is looked up first",
+    BestLoop: f"best row: {_STEPS}, and while few rows come to a large table",
+    FrontierLoop: f"frontier: {_STEPS} or rows have lost their proofs; from the head where most of its rows are met",
+}
+"""What a loop leaves to the engine, because only the data can tell."""
+
 
 def explain(plan: Plan, types: Types) -> str:
-    """The plan as text; a column whose type only data will tell shows as `?`."""
+    """The plan as text; a column whose type only data will show is printed as `?`."""
+    tables = {table.name: table for table in plan.tables}
     shapes = {table.name: _shape(table, types) for table in plan.tables}
     lines = [f"base {shapes[table.name]}" for table in plan.tables if table.base]
     for number, stratum in enumerate(plan.strata, 1):
@@ -35,7 +54,10 @@ def explain(plan: Plan, types: Types) -> str:
         lines += [f"  table {shapes[name]}" for name in stratum.tables]
         lines += [f"  {_aggregation(plan.aggregations[at])}" for at in stratum.aggregations]
         for rule in stratum.rules:
-            lines += _rule(plan, plan.rules[rule])
+            lines += _rule(plan, plan.rules[rule], tables)
+    notes = list(_while_running(_loops(plan.rules)))
+    if notes:
+        lines += ["", "decided while running, by the data:", *(f"  {note}" for note in notes)]
     return "\n".join(lines)
 
 
@@ -51,52 +73,110 @@ def _shape(table: Table, types: Types) -> str:
     )
     picks = ""
     for pick in table.picks:
-        group = ", ".join(table.columns[at] for at in pick.group)
         best = f"the {pick.limit} best" if pick.limit > 1 else "the best"
         value = ", then ".join(table.columns[at] for at in pick.ranked)
-        picks += f" keeps {best} ({pick.best.value}) {value} per ({group})"
+        picks += f" keeps {best} ({pick.best.value}) {value} per {_columns(table, pick.group)}"
     return f"{table.name}({columns}){picks}"
 
 
-def _aggregation(one: Aggregation) -> str:
-    measures = ", ".join(measure.function for measure in one.measures)
-    return f"aggregate {one.table} <- {measures} over {', '.join(part.table for part in one.contributions)}"
+def _columns(table: Table, columns: Iterable[int]) -> str:
+    return f"({', '.join(table.columns[at] for at in columns)})"
 
 
-def _rule(plan: Plan, rule: FlatRule) -> Iterator[str]:
+def _aggregation(aggregation: Aggregation) -> str:
+    measures = ", ".join(measure.function for measure in aggregation.measures)
+    sources = ", ".join(contribution.table for contribution in aggregation.contributions)
+    return f"aggregate {aggregation.table} <- {measures} over {sources}"
+
+
+def _rule(plan: Plan, rule: FlatRule, tables: Mapping[str, Table]) -> Iterator[str]:
     yield f"  rule {print_rule(plan.program_rules[rule.origin])}"
     atoms = [goal for goal in rule.body if isinstance(goal, Atom)]
+    for when, delta_rule in _delta_rules(rule, atoms):
+        yield f"    {when}: {', '.join(_step(step, atoms, tables) for step in delta_rule.steps) or 'store'}"
+        yield f"      {_loop(delta_rule.loop, tables[rule.table])}"
+
+
+def _delta_rules(rule: FlatRule, atoms: list[Atom]) -> Iterator[tuple[str, DeltaRule]]:
+    if rule.spontaneous is not None:
+        yield "at the start", rule.spontaneous
     for atom, delta_rule in zip(atoms, rule.arrive, strict=True):
-        yield f"    when {print_goal(atom)} comes: {_steps(delta_rule, atoms)}"
+        yield f"when {print_goal(atom)} comes", delta_rule
     for table, delta_rule in zip(rule.negated, rule.forbid, strict=True):
-        yield f"    when {table} comes, forbid: {_steps(delta_rule, atoms)}"
+        yield f"when {table} comes, forbid", delta_rule
     for table, delta_rule in zip(rule.negated, rule.allow, strict=True):
-        yield f"    when {table} goes, allow: {_steps(delta_rule, atoms)}"
+        yield f"when {table} goes, allow", delta_rule
     for pull in rule.pulls:
-        sources = [rule.head[column] for column in pull.columns]
-        names = ", ".join(source.name if isinstance(source, Var) else repr(source.value) for source in sources)
-        yield f"    to derive again by ({names}): {_steps(pull.delta_rule, atoms)}"
+        by = ", ".join(_source(rule.head[column]) for column in pull.columns)
+        yield f"to derive again by ({by})", pull.delta_rule
 
 
-def _steps(delta_rule: DeltaRule, atoms: list[Atom]) -> str:
-    return ", ".join(_step(step, atoms) for step in delta_rule.steps) or "store"
+def _source(source: Source) -> str:
+    return source.name if isinstance(source, Var) else repr(source.value)
 
 
-def _step(step: Step, atoms: list[Atom]) -> str:
+def _step(step: Step, atoms: list[Atom], tables: Mapping[str, Table]) -> str:
     match step:
         case Join(atom=atom, pattern=pattern, reads=reads, any=any_):
-            key = ", ".join(str(column) for column, _ in pattern.key)
-            how = "find one" if any_ else "join"
             old = " before this round" if reads is Reads.OLD else ""
-            return f"{how} {print_goal(atoms[atom])} by columns ({key}){old}"
+            return f"{'find one' if any_ else 'join'} {print_goal(atoms[atom])} {_by(pattern, tables)}{old}"
         case Absent(pattern=pattern):
-            return f"check that no {pattern.table} matches"
+            return f"check that no {pattern.table} matches {_by(pattern, tables)}"
         case Let(variable=variable, term=term):
             return f"let {variable} = {print_term(term)}"
         case Test(goal=goal):
             return f"test {print_goal(goal)}"
         case Owned(source=source, mine=mine):
-            who = "this shard" if mine else "another shard"
-            return f"go on if {who} owns {source.name if isinstance(source, Var) else repr(source.value)}"
+            return f"go on if {'this shard' if mine else 'another shard'} owns {_source(source)}"
         case other:
             assert_never(other)
+
+
+def _by(pattern: Pattern, tables: Mapping[str, Table]) -> str:
+    """How the rows of a table that match are found."""
+    table = tables[pattern.table]
+    if len(pattern.key) == len(table.types):
+        return "as a whole row"
+    columns = _columns(table, (column for column, _ in pattern.key))
+    return f"by index {columns}" if pattern.key else "by a scan"
+
+
+def _loop(loop: Loop, head: Table) -> str:
+    match loop:
+        case StepByStep(why=why):
+            return f"step by step: {why}"
+        case CopyLoop():
+            return "loop: copy"
+        case JoinLoop(short=short, carries=carries):
+            what = "join of two atoms" if carries is None else "last join of a longer rule"
+            return f"loop: {what}{_form(short=short)}"
+        case PullLoop(short=short):
+            return f"loop: pull through two atoms{_form(short=short)}"
+        case BestLoop(short=short):
+            (pick,) = head.picks
+            return f"loop: best {head.columns[pick.value]} per {_columns(head, pick.group)}{_form(short=short)}"
+        case FrontierLoop(closes=closes):
+            (pick,) = head.picks
+            ends = ", until no row comes any more" if closes else ""
+            return f"loop: frontier of {head.columns[pick.value]} per {_columns(head, pick.group)}{ends}"
+        case other:
+            assert_never(other)
+
+
+def _form(*, short: bool) -> str:
+    return ", short form" if short else ""
+
+
+def _loops(rules: Iterable[FlatRule]) -> Iterator[Loop]:
+    for rule in rules:
+        yield from (delta_rule.loop for delta_rule in rule.arrive)
+        yield from (pull.delta_rule.loop for pull in rule.pulls)
+
+
+def _while_running(loops: Iterable[Loop]) -> Iterator[str]:
+    found = list(loops)
+    if any(isinstance(loop, JoinLoop | PullLoop | BestLoop) and loop.short for loop in found):
+        yield _SHORT
+    for kind, note in WHILE_RUNNING.items():
+        if any(isinstance(loop, kind) for loop in found):
+            yield note

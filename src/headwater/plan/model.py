@@ -36,6 +36,8 @@ class Ships(Enum):
 
 
 class Best(Enum):
+    """Which end of the values of a group is the best."""
+
     MIN = "min"
     MAX = "max"
 
@@ -44,7 +46,7 @@ class Best(Enum):
 class Pick:
     """Of each group only the rows with the `limit` best distinct values are kept.
 
-    With `then`, values that are equal are told apart by these columns, in this order, the same way up.
+    Rows with equal values are compared by the columns of `then`, in this order, in the same direction.
     """
 
     group: tuple[int, ...]
@@ -101,6 +103,8 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Table:
+    """Where the rows of a relation are stored, and which of them are kept."""
+
     name: str
     types: tuple[Type, ...]
     columns: tuple[str, ...]
@@ -117,7 +121,8 @@ class Table:
     shown: tuple[Written, ...] | None = None  # the columns as written, where that is not what is stored
     stands_for: str | None = None  # the relation as written whose rows these are
     ordered: bool = True  # rows may be given by position
-    hidden: int = 0  # so many of its columns as written, the last ones, only tell apart rows that look equal
+    hidden: int = 0  # so many of its columns as written, the last ones, only distinguish rows that look equal
+    clusters: int | None = None  # a column by whose values rows had best lie side by side
 
     @property
     def lasting(self) -> bool:
@@ -125,8 +130,32 @@ class Table:
         return self.lease is not None and self.keeps in (Keeps.LATEST, Keeps.FRONTIER)
 
     @property
+    def single(self) -> bool:
+        """Whether it keeps exactly one row per group: one pick of one value, and no column beside them."""
+        if len(self.picks) != 1:
+            return False
+        (pick,) = self.picks
+        plain = not self.types[pick.value].is_symbolic and pick.value not in self.nullable
+        return pick.limit == 1 and len(pick.group) == len(self.types) - 1 and plain
+
+    @property
+    def listed(self) -> bool:
+        """Whether its rows are a group, a value that is a number, if any, a lease, and nothing else."""
+        if self.base or self.lease is None or self.time is not None or len(self.picks) != 1:
+            return False
+        (pick,) = self.picks
+        match self.keeps:
+            case Keeps.LATEST:
+                return pick.value == self.lease and pick.group == self.identity
+            case Keeps.FRONTIER:
+                plain = not self.types[pick.value].is_symbolic and pick.value not in self.nullable
+                return plain and pick.limit == 1 and pick.value != self.lease and len(pick.group) == len(self.types) - 2
+            case _:
+                return False
+
+    @property
     def identity(self) -> tuple[int, ...]:
-        """The columns that tell rows apart."""
+        """The columns that distinguish rows."""
         return tuple(at for at in range(len(self.types)) if at not in (self.time, self.lease))
 
     @property
@@ -141,11 +170,13 @@ class Table:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns as a user wrote them."""
-        return tuple(one.name for one in self.written)
+        return tuple(column.name for column in self.written)
 
 
 @dataclass(frozen=True, slots=True)
 class Var:
+    """A variable of a rule."""
+
     name: str
 
 
@@ -170,8 +201,8 @@ def literal(term: Term) -> Literal:
         case ListTerm(items=items, tail=tail):
             found = [literal(item) for item in items]
             rest = Literal((), Type.LIST) if tail is None else literal(tail)
-            values = tuple(one.value for one in found)
-            kind = list_type([one.type for one in found], None if tail is None else rest.type)
+            values = tuple(item.value for item in found)
+            kind = list_type([item.type for item in found], None if tail is None else rest.type)
             return Literal(None if rest.value is None or None in values else values + rest.value, kind)
     raise AssertionError(f"no literal: {term!r}")
 
@@ -192,6 +223,8 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Join:
+    """Meet the rows of a positive atom."""
+
     atom: int  # the position among the rule's positive atoms: the slot of its row in a proof
     pattern: Pattern
     reads: Reads
@@ -201,11 +234,15 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
+    """Go on with the bindings for which a negated atom has no row."""
+
     pattern: Pattern
 
 
 @dataclass(frozen=True, slots=True)
 class Let:
+    """Compute a variable; a binding without a value for it goes no further."""
+
     variable: str
     type: Type
     term: Term
@@ -213,6 +250,8 @@ class Let:
 
 @dataclass(frozen=True, slots=True)
 class Test:
+    """Go on with the bindings for which a goal holds."""
+
     goal: Comparison | Condition
 
 
@@ -228,6 +267,113 @@ class Owned:
 Step: TypeAlias = Join | Absent | Let | Test | Owned
 
 
+class Side(Enum):
+    """The two rows that a compiled loop holds: the one that it starts from, and the one that it meets."""
+
+    START = "start"
+    MET = "met"
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A value that a compiled loop copies from a column of one of its rows."""
+
+    side: Side
+    column: int
+
+
+LoopValue: TypeAlias = Copied | Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """How a compiled loop finds the rows of `table` that a starting row meets: by the index on `columns`."""
+
+    table: str
+    columns: tuple[int, ...]
+    key: tuple[int | Literal, ...]  # what is looked up: columns of the starting row, and constants
+    reads: Reads
+    atom: int  # the slot of the row met in a proof
+
+    @property
+    def by_column(self) -> int | None:
+        """The column of the starting row that is looked up, if that is the whole key."""
+        match self.key:
+            case (int(column),):
+                return column
+            case _:
+                return None
+
+
+@dataclass(frozen=True, slots=True)
+class StepByStep:
+    """No compiled loop: each step makes a batch of bindings for the next one."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class CopyLoop:
+    """One atom into a table that keeps all rows: columns are moved about, no row is met."""
+
+    head: tuple[LoopValue, ...]
+    owner: int | None  # the column that says which shard follows a row
+    distinct: bool  # different rows give different rows
+    same: bool  # a row gives an equal row
+
+
+@dataclass(frozen=True, slots=True)
+class JoinLoop:
+    """Two atoms into a table that keeps all rows.
+
+    With `carries`, the last join of a longer rule: it starts from bindings of these variables instead of rows.
+    """
+
+    probe: Probe
+    head: tuple[LoopValue, ...]
+    short: bool  # one column is looked up, and one or two are copied
+    carries: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PullLoop:
+    """Marked rows of a table that keeps all rows, derived again by two atoms.
+
+    The first is met by index; the row of the second in `table` is then known whole.
+    """
+
+    probe: Probe
+    table: str
+    row: tuple[LoopValue, ...]
+    short: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BestLoop:
+    """Two atoms into a table with one row per group, whose value is a copy or a sum of ints."""
+
+    probe: Probe
+    group: tuple[LoopValue, ...]
+    value: tuple[LoopValue, ...]  # the summands
+    short: bool  # one column is looked up, one is the group, and each row gives the sum at most one
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierLoop:
+    """Two atoms into a table that keeps the frontier of value and lease."""
+
+    probe: Probe
+    group: tuple[LoopValue, ...]
+    value: tuple[LoopValue, ...]  # the summands; none where rows have a lease only
+    lease: tuple[LoopValue, ...]  # the smallest of these
+    sieves: tuple[int | None, int | None]  # of either side: a value of which the rule needs only the best
+    closes: bool  # it goes on from the rows that come until none comes any more
+    clusters: int | None  # the column of the head by whose values its rows had best lie side by side
+
+
+Loop: TypeAlias = StepByStep | CopyLoop | JoinLoop | PullLoop | BestLoop | FrontierLoop
+
+
 @dataclass(frozen=True, slots=True)
 class DeltaRule:
     """`start` binds the first variables: from rows of a table, from the columns of a key, or from nothing."""
@@ -236,6 +382,7 @@ class DeltaRule:
     start: Pattern | None
     atom: int | None  # the slot of the starting row in a proof, for a positive atom
     steps: tuple[Step, ...]
+    loop: Loop = StepByStep("it is searched for derivations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +430,8 @@ class PlannedStratum:
 class Shipment:
     """Head rows that are derived on one shard and live on another: they go from an outbox to an inbox.
 
-    The owner is told by the value of `column` (None: the one place of a table without columns); a table that is
-    held `everywhere` gets them on all shards. An inbox has the sender's number before the columns.
+    The value of `column` names the owner (None: the first shard owns a table without columns); a table that is held
+    `everywhere` gets them on all shards. An inbox has the sender's number before the columns.
     """
 
     table: str
@@ -296,6 +443,8 @@ class Shipment:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """All that the engine runs for a program."""
+
     tables: tuple[Table, ...]
     rules: tuple[FlatRule, ...]
     aggregations: tuple[Aggregation, ...]

@@ -16,7 +16,7 @@ from headwater.engine.best.versions import best_first, kept_versions
 from headwater.engine.codes.expressions import distinct_rows
 from headwater.engine.codes.symbols import Codes, Symbols
 from headwater.engine.store import kernels
-from headwater.engine.store.frontier import Frontiers, is_listed
+from headwater.engine.store.frontier import Frontiers
 from headwater.engine.store.frontier_kernels import not_needless
 from headwater.engine.store.index import Index, Rows
 from headwater.engine.store.journal import Journal
@@ -69,12 +69,12 @@ def select(
     symbols: Symbols,
 ) -> tuple[Rows, Rows]:
     """Offer rows to a table with picks; the rows that came alive, and those that lost their place."""
-    if is_listed(store.table) and store.name not in journal.marked:
+    if store.table.listed and store.name not in journal.marked:
         group = candidates[:, list(store.table.picks[0].group)]
         lists = Frontiers.of(store, group.min(axis=0), group.max(axis=0), candidates.shape[0])
         if lists is not None:
             return lists.place(candidates, proofs, rule, tick, journal)
-    if is_single(store):
+    if store.table.single:
         return _select_single(store, candidates, proofs, rule, tick, journal)
     if store.table.keeps is Keeps.FRONTIER and candidates.shape[0] > _FEW:
         useful = _useful(store, candidates)
@@ -129,15 +129,6 @@ def best_part(store: Store, rows: Rows) -> tuple[Rows, Rows]:
     enough = rows.size // _FIRST
     first = values <= np.partition(values, enough)[enough]
     return rows[first], rows[~first]
-
-
-def is_single(store: Store) -> bool:
-    """Whether a table keeps exactly one row per group: one pick of one value, and no column beside them."""
-    if len(store.table.picks) != 1:
-        return False
-    (pick,) = store.table.picks
-    plain = not store.table.types[pick.value].is_symbolic and pick.value not in store.table.nullable
-    return pick.limit == 1 and len(pick.group) == store.width - 1 and plain
 
 
 def _select_single(

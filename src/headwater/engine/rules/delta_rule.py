@@ -17,12 +17,12 @@ from headwater.core.types import Type
 from headwater.core.widening import keeps
 from headwater.engine.codes.batch import Batch, Column
 from headwater.engine.codes.columns import to_values
-from headwater.engine.codes.expressions import Expressions
 from headwater.engine.codes.fitting import shown
 from headwater.engine.codes.symbols import Symbols, encode
 from headwater.engine.codes.term_values import Value
-from headwater.engine.rules.fused import fuse, fuse_pull, fuse_tail
-from headwater.engine.rules.fused_set import Owns
+from headwater.engine.rules.context import Context
+from headwater.engine.rules.fused import fused
+from headwater.engine.rules.fused_set import FusedPull, FusedTail
 from headwater.engine.store import kernels
 from headwater.engine.store.index import Rows
 from headwater.engine.store.states import EVER, GONE
@@ -32,6 +32,7 @@ from headwater.plan.model import (
     Absent,
     DeltaRule,
     FlatRule,
+    FrontierLoop,
     Join,
     Let,
     Literal,
@@ -45,26 +46,6 @@ from headwater.plan.model import (
 
 _BUFFER = 1 << 17
 Done = npt.NDArray[np.bool_]
-
-
-def owns_all(column: Column, kind: Type) -> npt.NDArray[np.bool_]:
-    return np.ones(column.shape[0], dtype=np.bool_)
-
-
-class Context:
-    """What every delta rule of an engine needs: the stores, the symbols, and which values are this shard's own."""
-
-    __slots__ = ("holds_nulls", "owns", "stores", "symbols")
-
-    def __init__(self, stores: dict[str, Store], symbols: Symbols, owns: Owns = owns_all, *, holds_nulls: bool) -> None:
-        self.stores = stores
-        self.symbols = symbols
-        self.owns = owns
-        self.holds_nulls = holds_nulls
-
-    def expressions(self, rule: FlatRule, *, searching: bool = False) -> Expressions:
-        """What evaluates the terms of a rule (see `Expressions`)."""
-        return Expressions(rule.types, rule.nullable, self.symbols, searching=searching, holds_nulls=self.holds_nulls)
 
 
 class _Key:
@@ -187,13 +168,11 @@ class Runner:
     ) -> None:
         """`columns` are the head columns that the keys of a pull hold; a pull is `searching` (see `Expressions`)."""
         self.rule = rule
-        self.fused = (
-            None
-            if searching or columns
-            else fuse(delta_rule, rule, context.stores, context.symbols, context.owns, holds_nulls=context.holds_nulls)
-        )
-        self.tail = None if searching or columns else fuse_tail(delta_rule, rule, context.stores, context.symbols)
-        self.pull = fuse_pull(delta_rule, rule, context.stores, context.symbols, columns) if columns else None
+        loop = fused(delta_rule, rule, context)
+        self.tail = loop if isinstance(loop, FusedTail) else None
+        self.pull = loop if isinstance(loop, FusedPull) else None
+        self.fused = None if isinstance(loop, FusedTail | FusedPull) else loop
+        self.closes = isinstance(delta_rule.loop, FrontierLoop) and delta_rule.loop.closes
         self._delta_rule = delta_rule
         self._context = context
         self._expressions = context.expressions(rule, searching=searching or columns is not None)
@@ -259,11 +238,6 @@ class Runner:
         for one, other in start.equal:
             keep &= data[rows, one] == data[rows, other]
         return rows[keep]
-
-    @property
-    def takes_all(self) -> bool:
-        """Whether the delta rule's start matches every row."""
-        return self._delta_rule.start is not None and not (self._checks or self._delta_rule.start.equal)
 
     def from_keys(self, keys: npt.NDArray[np.int64], done: Done | None) -> Iterator[Batch]:
         """Bindings whose head has the values of one of these keys; keys that are `done` may be left out."""

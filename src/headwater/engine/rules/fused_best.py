@@ -6,55 +6,49 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.errors import EvaluationError
-from headwater.engine.codes.symbols import NULL, Symbols
-from headwater.engine.rules.probe import CONSTANT, LEFT, RIGHT, Probe, as_places
+from headwater.engine.codes.symbols import NULL
+from headwater.engine.rules.context import Context
+from headwater.engine.rules.probe import CONSTANT, LEFT, NO_ROWS, RIGHT, Probe, as_places, column_of, terms
 from headwater.engine.store import kernels
 from headwater.engine.store.index import Rows
 from headwater.engine.store.journal import Journal, Outcome
 from headwater.engine.store.standing import Standing
 from headwater.engine.store.states import GHOST
-from headwater.engine.store.store import Store
-from headwater.plan.model import FlatRule
+from headwater.plan.model import BestLoop, FlatRule
 
 _WORTH = 64  # rows looked at in the time that one takes to be derived step by step
 
 
 class FusedBest:
-    """Two atoms into a table with one row per group, whose value is a copy or a sum of ints."""
+    """See `BestLoop`."""
 
-    def __init__(
-        self,
-        probe: Probe,
-        rule: FlatRule,
-        head: Store,
-        addends: list[tuple[int, int]],
-        symbols: Symbols,
-        *,
-        holds_nulls: bool,
-    ) -> None:
-        (self._pick,) = head.table.picks
-        self._probe = probe
-        self._rule = rule
-        self._head = head
-        types = head.table.types
-        group = [probe.place(rule.head[at], types[at], symbols) for at in self._pick.group]
+    def __init__(self, loop: BestLoop, start: str, rule: FlatRule, context: Context) -> None:
+        self._probe = Probe(loop.probe, context.stores[start], context.stores, context.symbols)
+        self._rule = rule.id
+        self._head = context.stores[rule.table]
+        (self._pick,) = self._head.table.picks
+        types = self._head.table.types
+        group = terms(loop.group, [types[at] for at in self._pick.group], context.symbols)
+        addends = terms(loop.value, [types[self._pick.value]] * len(loop.value), context.symbols)
         self._group = as_places(group)
         self._value = as_places(addends)
-        self._least = NULL + holds_nulls  # where nulls can be, a sum must not look like one
+        self._least = NULL + context.holds_nulls  # where nulls can be, a sum must not look like one
         self._waited = 0  # rows that did without a table of what stands
-        self._short = _short_form(probe, group, addends)
-        if self._short is not None:
-            side, column, _, weight, _ = self._short
+        self._short: tuple[int, ...] | None = None
+        if loop.short:
+            (side, column), weight = group[0], column_of(addends, RIGHT)
+            constant = sum(value for each, value in addends if each == CONSTANT)
+            self._short = (side, column, column_of(addends, LEFT), weight, constant)
             self._carried = (column if side == RIGHT else -1, weight)
 
     def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Outcome | None:
-        """As `FusedSet.run`; None when the groups do not lie close enough together for direct addressing.
+        """As `FusedJoin.run`; None when the groups do not lie close enough together for direct addressing.
 
         Nor is a table of what stands made anew for a few rows, before as many have come as make up for it.
         """
         probe, head = self._probe, self._head
         if rows.size == 0 or probe.meets_nothing(rows.size, tick):
-            return _NO_ROWS, _NO_ROWS
+            return NO_ROWS, NO_ROWS
         if head.standing is None:
             self._waited += rows.size
             if self._waited * _WORTH < head.size:
@@ -95,7 +89,7 @@ class FusedBest:
                 probe.right.stamp, reading.newest, any_stamp, *self._short, space.base, standing.complemented, *room,
             )  # fmt: skip
         return kernels.join_best(
-            rows, *reading.arguments, *self._group, *self._value, standing.complemented, space.base,
+            rows, *reading.arguments(probe.left.data), *self._group, *self._value, standing.complemented, space.base,
             space.extent, *room,
         )  # fmt: skip
 
@@ -120,35 +114,17 @@ class FusedBest:
                     probe.left.data[left, source] if side == LEFT else probe.right.data[right, source]
                 )
         proofs = np.empty((values.size, 2), dtype=np.int32)
-        proofs[:, probe.slot], proofs[:, 1 - probe.slot] = left, right
+        proofs[:, 1 - probe.slot], proofs[:, probe.slot] = left, right
         lost = lost[lost >= 0]
         if lost.size:
             head.set_state(lost, GHOST, journal)
         head.admit_rows(candidates)
         if head.buried or head.standing is None:
             head.reserve(values.size)
-            return head.merge(candidates, proofs, self._rule.id, after, journal), lost
+            return head.merge(candidates, proofs, self._rule, after, journal), lost
         # Every ghost is worse than what stands in its group, and nothing else is left over: these rows are new.
-        came = head.append(candidates, proofs, self._rule.id, after, journal)
+        came = head.append(candidates, proofs, self._rule, after, journal)
         assert isinstance(head.standing, Standing)
         head.standing.rows[cells] = came
         head.standing.knows_all()
         return came, lost
-
-
-def _short_form(
-    probe: Probe, group: list[tuple[int, int]], addends: list[tuple[int, int]]
-) -> tuple[int, int, int, int, int] | None:
-    """What `join_best_short` is told about the head: side and column of the group, columns of the sum, constant."""
-    starts = [column for side, column in addends if side == LEFT]
-    weights = [column for side, column in addends if side == RIGHT]
-    constants = [value for side, value in addends if side == CONSTANT]
-    if len(group) != 1 or group[0][0] == CONSTANT or len(probe.columns) != 1 or probe.key_from[0] < 0:
-        return None
-    if len(starts) > 1 or len(weights) > 1 or len(constants) > 1:
-        return None
-    columns = (starts[0] if starts else -1, weights[0] if weights else -1)
-    return (*group[0], *columns, constants[0] if constants else 0)
-
-
-_NO_ROWS: Rows = np.zeros(0, dtype=np.int32)

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from headwater.engine.codes.symbols import NULL, Symbols
-from headwater.engine.rules.probe import CONSTANT, LEFT, RIGHT, Probe
+from headwater.core.types import Type
+from headwater.engine.codes.symbols import NULL
+from headwater.engine.rules.context import Context
+from headwater.engine.rules.probe import CONSTANT, LEFT, NO_ROWS, RIGHT, Probe, Terms, as_places, column_of, terms
 from headwater.engine.store.frontier import Cells, Frontiers
 from headwater.engine.store.frontier_kernels import close_frontier, join_frontier
 from headwater.engine.store.index import Lists, Rows, Space
 from headwater.engine.store.journal import Journal, Outcome
 from headwater.engine.store.sieve import Sieve, rows_by
 from headwater.engine.store.states import EVER, GONE
-from headwater.engine.store.store import Store
-from headwater.plan.model import Best, FlatRule, Reads
+from headwater.plan.model import Best, FlatRule, FrontierLoop
 
 Pause = Callable[[int], None]
-Terms = list[tuple[int, int]]  # sides, and columns or constants
 _HEAP = 1 << 12
 _DENSE = 4  # keys that one starting row in a store is worth
 
@@ -35,71 +35,39 @@ class _Columns:
 
 
 class FusedFrontier:
-    """Two atoms into a table of frontiers; the value is a copy or a sum of ints, the lease the smaller of two."""
+    """See `FrontierLoop`."""
 
-    def __init__(
-        self, probe: Probe, rule: FlatRule, head: Store, value: Terms, lease: Terms, symbols: Symbols, *, nulls: bool
-    ) -> None:
-        (self._pick,) = head.table.picks
-        types = head.table.types
-        self._probe = probe
-        self._rule = rule
-        self._head = head
-        self._group = [probe.place(rule.head[at], types[at], symbols) for at in self._pick.group]
-        self._left = _Columns(_column(value, LEFT), _column(lease, LEFT))
-        self._right = _Columns(_column(value, RIGHT), _column(lease, RIGHT))
+    def __init__(self, loop: FrontierLoop, start: str, rule: FlatRule, context: Context) -> None:
+        self._probe = Probe(loop.probe, context.stores[start], context.stores, context.symbols)
+        self._rule = rule.id
+        self._head = context.stores[rule.table]
+        (self._pick,) = self._head.table.picks
+        types = self._head.table.types
+        self._group = terms(loop.group, [types[at] for at in self._pick.group], context.symbols)
+        value = terms(loop.value, [types[self._pick.value]] * len(loop.value), context.symbols)
+        lease = terms(loop.lease, [Type.INT] * len(loop.lease), context.symbols)
+        self._left, self._right = (_Columns(column_of(value, side), column_of(lease, side)) for side in (LEFT, RIGHT))
         self._constant = sum(constant for side, constant in value if side == CONSTANT)
         self._copies = _copies(self._group, LEFT), _copies(self._group, RIGHT)
         self._constants = np.array([code if side == CONSTANT else 0 for side, code in self._group], dtype=np.int64)
-        self._least = NULL + nulls  # where nulls can be, a sum must not look like one
-        own_value = self._left.value in (-1, self._pick.value) and self._left.lease in (-1, head.table.lease)
-        self._closes = probe.left is head and probe.right is not head and own_value and len(probe.columns) == 1
-        copied = [at for at, (side, _) in zip(self._pick.group, self._group, strict=True) if side == LEFT]
-        if self._closes and len(copied) == 1:
-            head.clusters = copied[0]
-        self._sifts = {LEFT: self._sifted(LEFT), RIGHT: self._sifted(RIGHT)}
-
-    @staticmethod
-    def can(value: Terms, lease: Terms) -> bool:
-        """Whether value and lease are made from no more than a column of either side and a constant."""
-        sides = [[side for side, _ in terms] for terms in (value, lease)]
-        return all(len(set(one)) == len(one) for one in sides) and CONSTANT not in sides[1]
-
-    @property
-    def closes(self) -> bool:
-        """Whether it can go on from the rows that come."""
-        return self._closes and int(self._probe.key_from[0]) >= 0
-
-    def _sifted(self, side: int) -> int | None:
-        """The column of a base table of which the rule needs only the best, all others being equal."""
-        probe = self._probe
-        store, names, column = (
-            (probe.left, probe.lefts, self._left.value)
-            if side == LEFT
-            else (probe.right, probe.rights, self._right.value)
-        )
-        table = store.table
-        if not table.base or table.lease is None or column < 0 or column in (table.time, table.lease):
-            return None
-        keyed = column in (probe.columns if side == RIGHT else probe.key_from)
-        timed = table.time is not None and table.time in names.values()
-        return None if keyed or timed or (side, column) in self._group else column
+        self._least = NULL + context.holds_nulls  # where nulls can be, a sum must not look like one
+        self._sieves = dict(zip((LEFT, RIGHT), loop.sieves, strict=True))
 
     def run(self, rows: Rows, tick: int, after: int, journal: Journal, pause: Pause | None = None) -> Outcome | None:
-        """As `FusedSet.run`; None when groups do not lie close together, or rows have lost their proofs.
+        """As `FusedJoin.run`; None when groups do not lie close together, or rows have lost their proofs.
 
         With `pause` (see `Frontiers.run`), goes on from the rows that come until none comes any more; None where that
         cannot be done.
         """
         probe, head = self._probe, self._head
         if rows.size == 0 or probe.meets_nothing(rows.size, tick):
-            return _NO_ROWS, _NO_ROWS
+            return NO_ROWS, NO_ROWS
         if head.name in journal.marked:
             return None
         lists = Frontiers.of(head, *self._bounds(), rows.size)
         if lists is None:
             return None
-        newest = tick if probe.reads is Reads.ALL else tick - 1
+        newest = probe.newest(tick)
         if pause is not None:
             return self._close(lists, rows, newest, after, journal, pause)
         sieve = self._sieve(LEFT, rows.size, journal)
@@ -107,8 +75,7 @@ class FusedFrontier:
         return self._join(lists, self._in_runs(rows)[0], newest, after, journal)
 
     def _bounds(self) -> tuple[Cells, Cells]:
-        sides, columns = zip(*self._group, strict=True) if self._group else ((), ())
-        return self._probe.bounds((np.array(sides, dtype=np.int64), np.array(columns, dtype=np.int64)))
+        return self._probe.bounds(as_places(self._group))
 
     def _in_runs(self, rows: Rows) -> tuple[Rows, Cells]:
         """The rows in the order of what the head copies from them, so that its groups lie side by side, and the number
@@ -132,7 +99,7 @@ class FusedFrontier:
         else:
             left, right, (ours, theirs) = probe.left, probe.right, self._copies
             cells, met = self._met(rows)
-        slot = probe.slot if swapped is None else 1 - probe.slot
+        slot = 1 - probe.slot if swapped is None else probe.slot
         oldest = newest if swapped is None else EVER
 
         def arguments() -> tuple[Any, ...]:
@@ -141,7 +108,7 @@ class FusedFrontier:
                 *theirs, other.value, other.lease, self._constants.copy(), self._constant, slot,
             )  # fmt: skip
 
-        return lists.run(join_frontier, arguments, self._least, self._rule.id, after, journal)
+        return lists.run(join_frontier, arguments, self._least, self._rule, after, journal)
 
     def _met(self, rows: Rows) -> tuple[Cells, Lists]:
         """The cells that starting rows lead to, and what leads from a cell to the rows met."""
@@ -171,7 +138,7 @@ class FusedFrontier:
         starting = np.flatnonzero((stamps > GONE) & (stamps <= newest)).astype(np.int32)
         cells = head.data[starting, probe.columns[0]].astype(np.int64) - space.base[0]
         cells[(cells < 0) | (cells >= space.extent[0])] = -1
-        return starting, cells, Lists(begin, order, np.zeros(space.cells, dtype=np.int32), _NO_ROWS)
+        return starting, cells, Lists(begin, order, np.zeros(space.cells, dtype=np.int32), NO_ROWS)
 
     def _close(
         self, lists: Frontiers, rows: Rows, newest: int, after: int, journal: Journal, pause: Pause
@@ -189,7 +156,7 @@ class FusedFrontier:
             return (
                 rows, runs, *heap, probe.key_from[0], space.base[0], space.extent[0], *ours, self._left.value >= 0,
                 self._left.lease, store.data, *met, store.stamp, *theirs, self._right.value, self._right.lease,
-                self._constants.copy(), self._constant, probe.slot,
+                self._constants.copy(), self._constant, 1 - probe.slot,
             )  # fmt: skip
 
         def stopped(count: int, waiting: int) -> None:
@@ -197,7 +164,7 @@ class FusedFrontier:
                 heap[:] = [np.concatenate([part, np.empty_like(part)]) for part in heap]
             pause(count)
 
-        return lists.run(close_frontier, arguments, self._least, self._rule.id, after, journal, stopped)
+        return lists.run(close_frontier, arguments, self._least, self._rule, after, journal, stopped)
 
     def _by_key(self, starting: int, journal: Journal) -> tuple[Space, Lists] | None:
         """What leads from the value of a column to the rows met, if values lie close together."""
@@ -206,26 +173,18 @@ class FusedFrontier:
         found = None if sieve is None else sieve.by(column, store)
         if found is not None:
             space, begin, order = found
-            return space, Lists(begin, order, np.zeros(space.cells, dtype=np.int32), _NO_ROWS)
+            return space, Lists(begin, order, np.zeros(space.cells, dtype=np.int32), NO_ROWS)
         index = store.index((column,))
         return None if index.space is None else (index.space, index.lists)
 
     def _sieve(self, side: int, starting: int, journal: Journal) -> Sieve | None:
-        value = self._sifts[side]
+        value = self._sieves[side]
         if value is None:
             return None
         store = self._probe.left if side == LEFT else self._probe.right
         return Sieve.of(store, value, starting, journal, largest=self._pick.best is Best.MAX)
 
 
-def _column(terms: Terms, side: int) -> int:
-    return next((column for one, column in terms if one == side), -1)
-
-
 def _copies(group: Terms, side: int) -> tuple[Cells, Cells]:
     """The places in a group that are copied from one side, and its columns."""
-    found = [(at, column) for at, (one, column) in enumerate(group) if one == side]
-    return np.array([at for at, _ in found], dtype=np.int64), np.array([one for _, one in found], dtype=np.int64)
-
-
-_NO_ROWS: Rows = np.zeros(0, dtype=np.int32)
+    return as_places([(at, column) for at, (each, column) in enumerate(group) if each == side])

@@ -1,7 +1,8 @@
-"""The two atoms of a fused delta rule: how kernels get from starting rows to rows met, and from both to the head."""
+"""The two rows of a compiled loop: how kernels get from starting rows to rows met, and from both to the head."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,50 +11,68 @@ import numpy.typing as npt
 
 from headwater.core.types import Type
 from headwater.engine.codes.symbols import Symbols, encode
-from headwater.engine.store.index import Box, Lists, Matrix, box_of
+from headwater.engine.store.index import Box, Lists, Matrix, Rows, box_of
 from headwater.engine.store.states import GONE
 from headwater.engine.store.store import Store
-from headwater.plan.model import DeltaRule, Join, Literal, Reads, Source, Var
+from headwater.plan import model
+from headwater.plan.model import Copied, LoopValue, Reads, Side
 
 LEFT, RIGHT, CONSTANT = 0, 1, 2
-Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # sides, and columns or constants
+_SIDES = {Side.START: LEFT, Side.MET: RIGHT}
+Terms = list[tuple[int, int]]  # sides, and columns or constants
+Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # the same as arrays
+NO_ROWS: Rows = np.zeros(0, dtype=np.int32)
+
+
+def terms(values: Iterable[LoopValue], kinds: Iterable[Type], symbols: Symbols) -> Terms:
+    """Where values of these types come from: a side and a column, or a constant."""
+    return [
+        (_SIDES[value.side], value.column)
+        if isinstance(value, Copied)
+        else (CONSTANT, encode(value.value, kind, symbols))
+        for value, kind in zip(values, kinds, strict=True)
+    ]
+
+
+def column_of(values: Terms, side: int) -> int:
+    """The first column that is taken from a side (-1: none)."""
+    return next((column for each, column in values if each == side), -1)
+
+
+def as_places(pairs: Terms) -> Places:
+    return (
+        np.array([side for side, _ in pairs], dtype=np.int64),
+        np.array([column for _, column in pairs], dtype=np.int64),
+    )
 
 
 class Probe:
-    """The two atoms: rows of `left` start, rows of `right` are met by index, head columns are copied from both."""
+    """Rows of `left` start and meet rows of `right` by index; or bindings start, and then `left` is not read."""
 
-    def __init__(self, delta_rule: DeltaRule, join: Join, stores: dict[str, Store], symbols: Symbols) -> None:
-        assert delta_rule.start is not None
-        assert delta_rule.atom is not None
-        self.left = stores[delta_rule.start.table]
-        self.right = stores[join.pattern.table]
-        self.reads = join.reads
-        self.slot = delta_rule.atom
-        self.columns = tuple(column for column, _ in join.pattern.key)
-        self.lefts = {name: column for column, name in delta_rule.start.binds}
-        self.rights = {name: column for column, name in join.pattern.binds}
-        self.key_from = np.empty(len(join.pattern.key), dtype=np.int64)
-        self.constants = np.zeros(len(join.pattern.key), dtype=np.int64)
-        for at, (column, source) in enumerate(join.pattern.key):
-            if isinstance(source, Var):
-                self.key_from[at] = self.lefts[source.name]
-            else:
-                self.key_from[at] = -1
-                self.constants[at] = encode(source.value, self.right.table.types[column], symbols)
+    def __init__(self, plan: model.Probe, left: Store, stores: Mapping[str, Store], symbols: Symbols) -> None:
+        self.left = left
+        self.right = stores[plan.table]
+        self.reads = plan.reads
+        self.slot = plan.atom
+        self.columns = plan.columns
+        kinds = [self.right.table.types[column] for column in plan.columns]
+        self.key_from = np.array([-1 if isinstance(part, model.Literal) else part for part in plan.key], dtype=np.int64)
+        self.constants = np.array(
+            [
+                encode(part.value, kind, symbols) if isinstance(part, model.Literal) else 0
+                for part, kind in zip(plan.key, kinds, strict=True)
+            ],
+            dtype=np.int64,
+        )
 
-    def place(self, source: Source, kind: Type, symbols: Symbols) -> tuple[int, int]:
-        """Where a head column comes from: a side and a column, or a constant."""
-        if isinstance(source, Literal):
-            return CONSTANT, encode(source.value, kind, symbols)
-        if source.name in self.lefts:
-            return LEFT, self.lefts[source.name]
-        return RIGHT, self.rights[source.name]
+    def newest(self, tick: int) -> int:
+        """The last round whose rows are met."""
+        return tick if self.reads is Reads.ALL else tick - 1
 
     def reading(self, tick: int) -> Reading:
         """What a loop reads by, from here to its end."""
         index = self.right.index(self.columns)
-        newest = tick if self.reads is Reads.ALL else tick - 1
-        return Reading(self, box_of(index.space), index.columns, index.lists, newest)
+        return Reading(self, box_of(index.space), index.columns, index.lists, self.newest(tick))
 
     def meets_nothing(self, starting: int, tick: int) -> bool:
         """Whether there surely is no row to meet; looked into where it costs less than finding out by joining."""
@@ -61,8 +80,7 @@ class Probe:
         if starting < right.size:
             return False
         stamps = right.stamp[: right.size]
-        newest = tick if self.reads is Reads.ALL else tick - 1
-        return not ((stamps > GONE) & (stamps <= newest)).any()
+        return not ((stamps > GONE) & (stamps <= self.newest(tick))).any()
 
     def reach(self) -> tuple[Any, ...]:
         """What `bounds` depend on."""
@@ -75,13 +93,15 @@ class Probe:
             return self.right.data[:0, 0]
         return self.right.index(self.columns).carried(column, self.right.data, reads)
 
-    def bounds(self, places: Places) -> Places:
+    def bounds(self, places: Places, batch: npt.NDArray[np.int64] | None = None) -> Places:
         """Smallest and largest code of copied columns, from those of the columns they are copied from."""
         low = np.empty(places[0].size, dtype=np.int64)
         high = np.empty(places[0].size, dtype=np.int64)
         for at, (side, column) in enumerate(zip(places[0].tolist(), places[1].tolist(), strict=True)):
             if side == CONSTANT:
                 low[at] = high[at] = column
+            elif side == LEFT and batch is not None:
+                low[at], high[at] = batch[:, column].min(), batch[:, column].max()
             else:
                 seen = (self.left if side == LEFT else self.right).bounds
                 low[at], high[at] = seen.low[column], seen.high[column]
@@ -102,18 +122,10 @@ class Reading:
     lists: Lists
     newest: int
 
-    @property
-    def arguments(self) -> tuple[Any, ...]:
-        """What kernels are told, in their order."""
+    def arguments(self, left: Matrix) -> tuple[Any, ...]:
+        """What kernels are given, in their order; `left` has the starting rows."""
         probe = self.probe
         return (
-            probe.left.data, probe.key_from, probe.constants, probe.right.data, self.columns, *self.box, *self.lists,
+            left, probe.key_from, probe.constants, probe.right.data, self.columns, *self.box, *self.lists,
             probe.right.stamp, self.newest,
         )  # fmt: skip
-
-
-def as_places(pairs: list[tuple[int, int]]) -> Places:
-    return (
-        np.array([side for side, _ in pairs], dtype=np.int64),
-        np.array([column for _, column in pairs], dtype=np.int64),
-    )

@@ -83,8 +83,8 @@ def _named_anywhere(store: Store) -> npt.NDArray[np.bool_]:
 def squeeze(store: Store) -> None:
     """Move the rows that are not gone to the front and rewrite every proof that names them."""
     keep = np.flatnonzero(store.stamp[: store.size] != GONE).astype(np.int32)
-    if store.clusters is not None:
-        keep = _clustered(store, keep, store.clusters)
+    if store.table.clusters is not None:
+        keep = _clustered(store, keep, store.table.clusters)
     moved = np.full(store.size, -1, dtype=np.int32)
     moved[keep] = np.arange(keep.size, dtype=np.int32)
     for use in store.uses:

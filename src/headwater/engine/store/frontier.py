@@ -36,24 +36,9 @@ Proofs = npt.NDArray[np.int32]
 Cells = npt.NDArray[np.int64]
 
 
-def is_listed(table: Table) -> bool:
-    """Whether rows of a table are told apart by one group, a value that is a number, if any, and nothing else."""
-    if table.base or table.lease is None or table.time is not None or len(table.picks) != 1:
-        return False
-    (pick,) = table.picks
-    match table.keeps:
-        case Keeps.LATEST:
-            return pick.value == table.lease and pick.group == table.identity
-        case Keeps.FRONTIER:
-            plain = not table.types[pick.value].is_symbolic and pick.value not in table.nullable
-            return plain and pick.limit == 1 and pick.value != table.lease and len(pick.group) == len(table.types) - 2
-        case _:
-            return False
-
-
 def is_seen(table: Table, kept: Table) -> bool:
     """Whether a table has the best rows of a table that is listed."""
-    return is_listed(kept) and table.keeps is Keeps.BEST and table.picks == kept.picks and table.types == kept.types
+    return kept.listed and table.keeps is Keeps.BEST and table.picks == kept.picks and table.types == kept.types
 
 
 class Frontiers:

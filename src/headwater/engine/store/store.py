@@ -71,7 +71,6 @@ class Store:
         self.standing: Standing | Frontiers | None = None
         self._notes: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
         self.heights: Rows = _NO_ROWS  # how many sums lie below each row, if anybody keeps that
-        self.clusters: int | None = None  # a column by whose values rows had best lie side by side
         wide = any(kind in _WIDE_TYPES for kind in table.types)
         self.most = MOST_ROWS  # rows that the present transaction may bring it to
         self._allocate(np.int64 if wide else np.int32, _FLOOR)

@@ -15,7 +15,8 @@ import numpy as np
 from headwater.engine.best.selection import rows_with
 from headwater.engine.codes.batch import Batch
 from headwater.engine.codes.symbols import Codes
-from headwater.engine.rules.delta_rule import Context, Runner
+from headwater.engine.rules.context import Context
+from headwater.engine.rules.delta_rule import Runner
 from headwater.engine.shard import Shard
 from headwater.engine.store.index import Rows
 from headwater.engine.store.journal import Journal

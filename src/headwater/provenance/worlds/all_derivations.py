@@ -17,7 +17,8 @@ import numpy.typing as npt
 from headwater.engine.best.selection import rows_with
 from headwater.engine.codes.batch import Batch
 from headwater.engine.codes.symbols import Codes, encode
-from headwater.engine.rules.delta_rule import Context, Runner
+from headwater.engine.rules.context import Context
+from headwater.engine.rules.delta_rule import Runner
 from headwater.engine.store.index import Rows
 from headwater.engine.store.states import EVER, GONE
 from headwater.engine.store.store import Store

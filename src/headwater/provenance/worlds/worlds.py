@@ -22,7 +22,7 @@ import numpy as np
 from headwater.core.errors import BudgetSpent
 from headwater.core.types import Type
 from headwater.engine.codes.symbols import NULL, Codes, Symbols, code_of_float, null_code
-from headwater.engine.rules.delta_rule import Context
+from headwater.engine.rules.context import Context
 from headwater.plan.model import Aggregation, Best, Contribution, Pick, Plan, PlannedStratum, Table
 from headwater.provenance.functions import absorption
 from headwater.provenance.functions.absorption import Function
