@@ -24,7 +24,7 @@ LOWERED: Mapping[str, int] = {
     "engine.rules.fused_best._WORTH": 1,
     "engine.rules.fused_frontier._DENSE": 1,
     "engine.rules.fused_frontier._HEAP": 1,
-    "engine.rules.fused_set._ROOM": 1,
+    "engine.rules.fused_set._BUFFERED": 1,
     "engine.store.index._CARRY": 1,
     "engine.store.index._SORT_FROM": 0,
     "engine.store.journal._DENSE": 1,
