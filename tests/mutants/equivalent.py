@@ -16,15 +16,12 @@ EQUIVALENT: Mapping[str, str] = {
     "engine/rules/fused_best.py FusedBest.run: comparison: `head.standing is None` -> `head.standing is not None`": (
         _WAY
     ),
-    "engine/rules/fused_frontier.py FusedFrontier.__init__: comparison: `side == LEFT` -> `side != LEFT`": _WAY,
-    "engine/rules/fused_set.py _room: off by one: `8` -> `9`": _WAY,
+    "engine/rules/fused_set.py _Merging._merge: off by one: `8` -> `9`": _WAY,
     "engine/store/index.py Index.cover: plus/minus: `size - held` -> `(size + held)`": _WAY,
     "engine/store/frontier.py Frontiers.__init__: off by one: `0` -> `1`": (
         "set when the lists are made, before it is read"
     ),
-    "engine/rules/fused_set.py FusedTail._bounds: off by one: `0` -> `1` #1": (
-        "sides and columns of places are equally many"
-    ),
+    "engine/rules/probe.py Probe.bounds: off by one: `0` -> `1` #1": ("sides and columns of places are equally many"),
     "engine/store/budget.py Budget._is_free: comparison: `self.held + more <= limit` -> `(self.held + more) < limit`": (
         "room that tables do not use is given back, and then the same is asked again"
     ),
@@ -33,8 +30,6 @@ EQUIVALENT: Mapping[str, str] = {
     "engine/store/store.py Store.append: off by one: `0` -> `1` #1": "less than the rows that are there",
     "engine/border/soundness.py _check_rows: off by one: `1` -> `2`": "a table has rows of its own or a rule for them",
     "engine/border/soundness.py _check_rows: off by one: `1` -> `2` #1": "one more number that is no rule of the table",
-    "engine/rules/fused_frontier.py FusedFrontier.__init__: comparison: `probe.left is head` -> "
-    "`probe.left is not head`": _WAY,
     "engine/store/index.py Index.cover: off by one: `2` -> `3`": _WAY,
     "spark/state/snapshot_policy.py is_due: off by one: `0` -> `1`": "both are less than `_FEW_ROWS`",
     "engine/turns.py Turns.next: twin: `min` -> `max`": _WAY,

@@ -1,37 +1,31 @@
-"""Plans as text are what their spec file says; `python -m tests.plan.test_specs` writes it anew, to be read over."""
+"""Plans as text are what their spec files say; `HEADWATER_UPDATE_SPECS=1 pytest tests/plan` writes them anew."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import headwater as hw
+from headwater.plan.build import build
+from headwater.plan.model import JoinLoop, Loop
+from headwater.program.types.inference import infer
+from tests.spec_file import Case, cases, settle
 
-SPEC = Path(__file__).parents[1] / "specs" / "plan" / "plan.spec"
-
-
-def _cases() -> list[tuple[str, str, str]]:
-    found = []
-    for block in SPEC.read_text(encoding="utf-8").split("\n== ")[1:]:
-        title, rest = block.split("\n", 1)
-        text, _, expected = rest.partition("\n--\n")
-        found.append((title.strip(), text.strip(), expected.strip()))
-    return found
+CASES = cases("plan")
 
 
-@pytest.mark.parametrize(("title", "text", "expected"), _cases(), ids=[title for title, _, _ in _cases()])
-def test_spec(title: str, text: str, expected: str) -> None:
-    assert hw.compile(text).explain("plan").strip() == expected
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_spec(case: Case) -> None:
+    settle(case, lambda text: hw.compile(text).explain("plan").strip())
 
 
-def update() -> None:
-    head = SPEC.read_text(encoding="utf-8").split("\n== ")[0].strip()
-    parts = [
-        f"== {title}\n\n{text}\n\n--\n\n{hw.compile(text).explain('plan').strip()}\n" for title, text, _ in _cases()
-    ]
-    SPEC.write_text("\n".join([head + "\n", *parts]), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    update()
+def test_the_specs_show_every_loop() -> None:
+    found = set()
+    for case in CASES:
+        program = hw.compile(case.given).rewritten
+        for rule in build(program, infer(program)).rules:
+            for delta_rule in (*rule.arrive, *rule.forbid, *rule.allow, *(pull.delta_rule for pull in rule.pulls)):
+                loop = delta_rule.loop
+                found.add((type(loop), isinstance(loop, JoinLoop) and loop.carries is not None))
+    assert found == {(kind, False) for kind in get_args(Loop)} | {(JoinLoop, True)}

@@ -55,6 +55,12 @@ def explain(plan: Plan, types: Types) -> str:
         lines += [f"  {_aggregation(plan.aggregations[at])}" for at in stratum.aggregations]
         for rule in stratum.rules:
             lines += _rule(plan, plan.rules[rule], tables)
+    planned = {plan.program_rules[rule.origin].head.relation for rule in plan.rules}
+    planned.update(aggregation.table for aggregation in plan.aggregations)
+    waiting = [rule for rule in plan.program_rules if rule.head.relation not in planned]
+    if waiting:
+        lines += ["", "planned when rows show the types of the columns that they read:"]
+        lines += [f"  rule {print_rule(rule)}" for rule in waiting]
     notes = list(_while_running(_loops(plan.rules)))
     if notes:
         lines += ["", "decided while running, by the data:", *(f"  {note}" for note in notes)]

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from headwater.core.types import Type
 from headwater.language.syntax import Atom, Binary, Call, Constant, Term, Variable
 from headwater.plan.model import (
+    Absent,
     BestLoop,
     Copied,
     CopyLoop,
@@ -111,7 +112,7 @@ def _copy(delta_rule: DeltaRule, start: Pattern, rule: Draft, tables: Tables) ->
         case (Owned(source=Var(name=name)),):
             owner = columns[name]
         case _:
-            return StepByStep("it tests or computes values")
+            return _more_than_copies(delta_rule)
     head = _Sides(columns, {}).values(rule.head)
     taken = [value.column for value in head if isinstance(value, Copied)]
     whole = list(range(len(tables[start.table].types)))
@@ -123,7 +124,7 @@ def _last_join(delta_rule: DeltaRule, join: Join, rule: Draft, tables: Tables) -
     if tables[rule.table].picks:
         return StepByStep("the table keeps only the best rows")
     if join is not delta_rule.steps[-1]:
-        return StepByStep("it tests or computes values after the last join")
+        return StepByStep("the last join is not the last step")
     met = {name: column for column, name in join.pattern.binds}
     keyed = [source.name for _, source in join.pattern.key if isinstance(source, Var)]
     copied = [source.name for source in rule.head if isinstance(source, Var) and source.name not in met]
@@ -143,7 +144,7 @@ def _join(delta_rule: DeltaRule, start: Pattern, join: Join, rule: Draft, tables
     head, probe = tables[rule.table], sides.probe(join)
     if not head.picks:
         if len(delta_rule.steps) != 1 or not all(map(sides.copies, rule.head)):
-            return StepByStep("it tests or computes values")
+            return _more_than_copies(delta_rule)
         values = sides.values(rule.head)
         return JoinLoop(probe, values, _is_short(probe, values))
     if not (head.listed or head.single):
@@ -151,7 +152,7 @@ def _join(delta_rule: DeltaRule, start: Pattern, join: Join, rule: Draft, tables
     (pick,) = head.picks
     lets = {step.variable: step.term for step in delta_rule.steps if isinstance(step, Let)}
     if len(lets) != len(delta_rule.steps) - 1:
-        return StepByStep("it tests values")
+        return _more_than_copies(delta_rule)
     groups = [rule.head[at] for at in pick.group]
     if not all(map(sides.copies, groups)):
         return StepByStep("it computes a column of the group")
@@ -165,6 +166,14 @@ def _join(delta_rule: DeltaRule, start: Pattern, join: Join, rule: Draft, tables
         return StepByStep("the value is no sum of ints")
     plain = len(group) == 1 and isinstance(group[0], Copied) and probe.by_column is not None
     return BestLoop(probe, group, value, short=plain and _one_each(value))
+
+
+def _more_than_copies(delta_rule: DeltaRule) -> StepByStep:
+    if any(isinstance(step, Absent) for step in delta_rule.steps):
+        return StepByStep("it checks a negated atom")
+    if any(isinstance(step, Owned) for step in delta_rule.steps):
+        return StepByStep("it checks which shard owns a value")
+    return StepByStep("it tests or computes values")
 
 
 def _frontier(
