@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import secrets
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -40,18 +40,8 @@ from headwater.core.interruption import held_back
 from headwater.core.memory import memory_for
 from headwater.core.types import Type
 from headwater.engine.best.selection import find_identity
-from headwater.engine.border.answers import arrow_table, asked, seen_change
-from headwater.engine.border.bags import net, number_copies
-from headwater.engine.border.intake import (
-    Header,
-    Intake,
-    Rejected,
-    encode_rows,
-    guess_type,
-    guess_types,
-    reject_untyped,
-    take_in,
-)
+from headwater.engine.border.codec import Change, Encoded, arrow_table, asked, encode_changes, read_change
+from headwater.engine.border.intake import Header, Intake, Rejected, guess_type, guess_types, take_in
 from headwater.engine.border.ordering import in_order
 from headwater.engine.border.reload import reload
 from headwater.engine.border.snapshot import Snapshot, pack
@@ -60,7 +50,7 @@ from headwater.engine.codes.fitting import MOMENTS, fit, shown
 from headwater.engine.codes.moments import moment_of
 from headwater.engine.codes.symbols import Codes, Symbols, decode, encode, encode_all, find_code
 from headwater.engine.guard import DEFAULT_GUARD, NO_GUARD, Guard
-from headwater.engine.shard import Change, Follow, Shard
+from headwater.engine.shard import Committed, Follow, Shard
 from headwater.engine.store.budget import Budget
 from headwater.engine.store.index import Matrix
 from headwater.engine.store.states import BASE, GONE
@@ -208,33 +198,31 @@ class Database:
             deletes = self._take(delete)
             known = self._learnt(inserts)
             shard = self._shard if known == self._known else self._retyped(known)
-            rejected: list[Rejected] = []
-            codes_in = self._encode(inserts, shard.plan, known, rejected)
-            codes_out = self._encode(deletes, shard.plan, known, rejected)
-            if rejected and strict:
+            rows = self._encode(inserts, deletes, shard, known)
+            if rows.rejected and strict:
                 hint = "mend the rows, declare the relation's types, or pass strict=False to set such rows aside"
-                raise DataError(_rejection(rejected, hint))
-            number_copies(shard.stores, codes_in, codes_out)
-            late = self._set_late_aside(codes_in, shard)
+                raise DataError(_rejection(rows.rejected, hint))
+            before = shard.clock.now
             follow = self._follow(shard, known)
             try:
-                changes = shard.apply(codes_in, codes_out, lambda: interruption.noted or cancelled(), follow=follow)
+                done = shard.apply(rows.inserts, rows.deletes, lambda: interruption.noted or cancelled(), follow=follow)
             except GuardError:
-                self._shed_symbols()  # those that it made take memory that nobody needs
+                self._shed_symbols()  # those that it made take memory for nothing
                 raise
+            late = self._late_rows(rows.inserts, done, shard, before) if done.late else ()
             if self._absorbed is not None:
                 self._absorbed.keep(shard)
             for name in inserts if self._missing else ():
                 self._missing.pop(name, None)
-            for one in late:
-                self._late[one.relation] = self._late.get(one.relation, 0) + 1
+            for row in late:
+                self._late[row.relation] = self._late.get(row.relation, 0) + 1
             if shard is not self._shard:
                 self._shard, self._known = shard, known
                 self._settled = _all_known(self._model, known)
             self._columns.update(
-                (name, intake.names) for name, intake in inserts.items() if intake.names and name in codes_in
+                (name, intake.learnt) for name, intake in inserts.items() if intake.learnt and name in rows.inserts
             )
-            found = self._changes(changes, tuple(rejected), late)
+            found = self._changes(done.changes, rows.rejected, late)
             self._shed_symbols()
         return found
 
@@ -246,10 +234,10 @@ class Database:
             raise DataError(f"error[HW803]: time does not go back: it is {self.now} already, not {time}")
         with held_back() as interruption:
             follow = self._follow(self._shard, self._known)
-            changes = self._shard.apply({}, {}, lambda: interruption.noted, now, follow)
+            done = self._shard.apply({}, {}, lambda: interruption.noted, now, follow)
             if self._absorbed is not None:
                 self._absorbed.keep(self._shard)
-            return self._changes(changes, ())
+            return self._changes(done.changes, ())
 
     @property
     def now(self) -> Any:
@@ -281,17 +269,14 @@ class Database:
 
     def without(self, facts: Mapping[str, Any]) -> Changes:
         """What would change if these rows were deleted; nothing is changed."""
-        rejected: list[Rejected] = []
-        taken = self._take(facts)
-        codes = self._encode(taken, self._shard.plan, self._known, rejected)
-        if rejected:
-            raise DataError(_rejection(rejected, "mend the rows: they are to look like those of the relation"))
-        number_copies(self._shard.stores, {}, codes)
+        rows = self._encode({}, self._take(facts), self._shard, self._known)
+        if rows.rejected:
+            raise DataError(_rejection(rows.rejected, "mend the rows: they are to look like those of the relation"))
         with held_back():
             if self._absorbed is not None:
-                changes = self._absorbed.without(codes)
+                changes = self._absorbed.without(rows.deletes)
             else:
-                changes = self._shard.without(codes)
+                changes = self._shard.without(rows.deletes)
         return self._changes(changes, ())
 
     # Reading
@@ -634,17 +619,15 @@ class Database:
                 out[name] = np.concatenate([out[name], codes]) if name in out else codes
         return out
 
-    def _set_late_aside(self, inserts: dict[str, Codes], shard: Shard) -> tuple[Rejected, ...]:
+    def _late_rows(
+        self, inserts: Mapping[str, Codes], done: Committed, shard: Shard, before: int | None
+    ) -> tuple[Rejected, ...]:
+        reason = f"it lies further behind the clock ({self._time(before)}) than the lateness of the stream allows"
         late: list[Rejected] = []
-        for name, codes in inserts.items():
-            behind = shard.clock.late(name, codes)
-            if behind.any():
-                table = shard.stores[name].table
-                shown = list(_tuples(table, codes[behind], self._symbols))
-                reason = f"it lies further behind the clock ({self.now}) than the lateness of the stream allows"
-                places = np.flatnonzero(behind).tolist()
-                late += (Rejected(name, at, row, reason) for at, row in zip(places, shown, strict=True))
-                inserts[name] = codes[~behind]
+        for name, which in done.late.items():
+            rows = _tuples(shard.stores[name].table, inserts[name][which], self._symbols)
+            places = np.flatnonzero(which).tolist()
+            late += (Rejected(name, at, row, reason) for at, row in zip(places, rows, strict=True))
         return tuple(late)
 
     def _time(self, moment: int | None) -> Any:
@@ -664,20 +647,12 @@ class Database:
         return found
 
     def _encode(
-        self, batches: Mapping[str, Intake], plan: Plan, known: Known, rejected: list[Rejected]
-    ) -> dict[str, Codes]:
-        tables = {table.name: table for table in plan.tables}
+        self, inserts: Mapping[str, Intake], deletes: Mapping[str, Intake], shard: Shard, known: Known
+    ) -> Encoded:
         types = {} if self._settled else infer(self._model, known).columns
-        out: dict[str, Codes] = {}
-        for name, intake in batches.items():
-            table = tables[name]
-            columns = intake.names or self._header(table).names
-            if None in types.get(name, ()):  # it never had a row, and these rows do not say which types it has
-                reject_untyped(name, columns, intake)
-            else:
-                out[name] = encode_rows(table, columns, intake, self._symbols, holds_nulls=plan.holds_nulls)
-            rejected.extend(intake.rejected)
-        return out
+        untyped = [name for name, kinds in types.items() if None in kinds]
+        nulls = shard.plan.holds_nulls
+        return encode_changes(shard.stores, inserts, deletes, self._symbols, holds_nulls=nulls, untyped=untyped)
 
     def _visible(self, relation: str) -> Matrix:
         store = self._shard.stores[self._table(relation).name]
@@ -694,14 +669,8 @@ class Database:
 
         def change_of(name: str) -> RelationChange:
             table = self._table(name)
-            change = changes.get(name)
-            nothing: Matrix = np.zeros((0, len(table.types)), dtype=np.int64)
-            inserted = nothing if change is None else self._asked(name, change.inserted, symbols)
-            deleted = nothing if change is None else self._asked(name, change.deleted, symbols)
-            inserted, deleted = seen_change(table, inserted, deleted)
-            if table.hidden:
-                inserted, deleted = net(table, inserted, deleted)
-            return RelationChange(self._arrow(table, inserted, symbols), self._arrow(table, deleted, symbols))
+            names = self._columns.get(name, table.names)
+            return RelationChange(*read_change(self._model.queries, table, names, changes.get(name), symbols))
 
         return Changes(self.program.outputs, change_of, rejected, late)
 
@@ -800,7 +769,7 @@ def _absence(view: str, absent: list[str]) -> str:
     )
 
 
-def _rejection(rejected: list[Rejected], hint: str) -> str:
+def _rejection(rejected: Sequence[Rejected], hint: str) -> str:
     lines = [f"error[HW801]: {len(rejected)} row(s) do not fit; nothing was applied"]
     lines += [f"  {one}" for one in rejected[:5]]
     if len(rejected) > 5:

@@ -44,7 +44,7 @@ def test_a_transaction_that_fails_on_one_shard_is_kept_by_none() -> None:
     with pytest.raises(EvaluationError):
         cluster.apply(_links((5, 6), (6, 3), (3, 8), (9, 10), (10, 11)), _links((1, 2)))
     assert [_sorted(cluster.rows(view)) for view in ("reach", "big")] == before
-    assert not any(member.replayable for member in cluster.members)
+    assert not any(member.shard.replayable for member in cluster.members)
     cluster.apply({}, _links((1, 2)))
     assert _sorted(cluster.rows("reach")) == [(1, 1)]
 

@@ -49,12 +49,13 @@ class Clock:
                 moments.append(int(rows[:, 0].max()))
         return max(moments, default=None)
 
-    def late(self, name: str, rows: Codes) -> npt.NDArray[np.bool_]:
-        """Which of these rows lie further behind the clock than their stream allows."""
+    def late(self, name: str, rows: Codes) -> npt.NDArray[np.bool_] | None:
+        """Which of these rows lie further behind the clock than their stream allows; None: none of them."""
         life = self._stores[name].table.life
         if life is None or life.lateness is None or self.now is None:
-            return np.zeros(rows.shape[0], dtype=np.bool_)
-        return rows[:, 0] < self.now - life.lateness
+            return None
+        late = rows[:, 0] < self.now - life.lateness
+        return late if late.any() else None
 
     # In a transaction
 

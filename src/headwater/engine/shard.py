@@ -1,25 +1,31 @@
 """The engine of one shard: base rows in, changed rows out, transaction by transaction.
 
-A transaction is applied whole or not at all: whatever goes wrong, down to Ctrl-C, the journal puts every
-row back. It knows codes, not values: `database` translates.
+`Shard.transaction` is the only sequence of a transaction. It is a generator: it yields what it ships and is sent what
+it receives. A database is one shard that ships nothing; members of a cluster, of a gang or of a shuffle drive the same
+generator. A transaction is applied whole or not at all: whatever goes wrong, down to Ctrl-C, the journal puts every
+row back. A shard knows codes, not values: `border.codec` translates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from headwater.core.errors import DataError, GuardError
 from headwater.engine.best.selection import rows_with
+from headwater.engine.border.codec import Change as Change
+from headwater.engine.border.codec import set_late_aside
 from headwater.engine.clock import Clock
 from headwater.engine.codes.symbols import Codes, Symbols
+from headwater.engine.driver import drive, step
 from headwater.engine.guard import Guard
-from headwater.engine.rules.context import Context, Owns, owns_all
+from headwater.engine.rules.context import Context
 from headwater.engine.rules.delta_rule import Runner
+from headwater.engine.shipping import ALONE, HELD, Activity, Mask, Outboxes, Received, Routing, Shipped
 from headwater.engine.store.budget import Budget
 from headwater.engine.store.compaction import compact
 from headwater.engine.store.index import Matrix, Rows, packed_sort
@@ -32,29 +38,35 @@ from headwater.plan.model import FlatRule, Plan
 
 _BULK_FROM = 1 << 12
 Seen = TypeVar("Seen")
-
-Holds = Callable[[str, Codes], npt.NDArray[np.bool_]]  # of rows of a table, those that a shard holds
+Rounds: TypeAlias = Generator[Shipped, Received, None]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """The net effect of a transaction on one table, as codes."""
+class Committed:
+    """What a transaction did: the net change of every table that changed, and which of the rows to insert were late."""
 
-    inserted: Matrix
-    deleted: Matrix
+    changes: dict[str, Change]
+    late: dict[str, Mask]
 
 
 Follow = Callable[[dict[str, Change], Callable[[], None]], None]  # the changes, and a check to be called now and then
 
 
 class Shard:
+    """One shard: its tables, its clock and its strata; alone, or with others that `routing` knows.
+
+    It is `replayable` until a transaction is undone: the same transactions, with the same rounds received, lead another
+    shard to the same state. An undone transaction leaves dead rows behind, which may lead later ones to other, equally
+    good, witnesses.
+    """
+
     def __init__(
         self,
         plan: Plan,
         symbols: Symbols,
         keys: Mapping[str, tuple[int, ...]],
         guard: Guard,
-        owns: Owns = owns_all,
+        routing: Routing = ALONE,
         budget: Budget | None = None,
     ) -> None:
         self.plan = plan
@@ -64,7 +76,7 @@ class Shard:
         self.budget = Budget() if budget is None else budget
         self.stores: dict[str, Store] = {table.name: Store(table, self.budget) for table in plan.tables}
         self.budget.covers(self.stores.values(), symbols)
-        self.context = Context(self.stores, symbols, owns, holds_nulls=plan.holds_nulls)
+        self.context = Context(self.stores, symbols, routing.owns, holds_nulls=plan.holds_nulls)
         self.uses = [
             Use(rule.id, at, self.stores[parent], self.stores[rule.table], lasting=self._lasts(rule, at))
             for rule in plan.rules
@@ -75,6 +87,9 @@ class Shard:
         self._soft_facts = any(_is_soft(self.stores[plan.rules[number].table]) for number in plan.facts)
         self.strata = [StratumRunner(stratum, plan, self.context, self.uses) for stratum in plan.strata]
         self.tick = 0
+        self.replayable = True
+        self._routing = routing
+        self._outboxes = Outboxes(self.stores, plan.shipments, routing)
 
     def _lasts(self, rule: FlatRule, position: int) -> bool:
         """Whether heads may go on resting on a row that a version with a later lease replaced: if all that tells the
@@ -84,9 +99,79 @@ class Shard:
         blind = parent.time is None or isinstance(atom.args[parent.time], Wildcard)
         return parent.lasting and child.lasting and blind
 
-    def start(self) -> dict[str, Change]:
+    # Transactions
+
+    def transaction(
+        self,
+        inserts: Mapping[str, Codes],
+        deletes: Mapping[str, Codes],
+        *,
+        now: int | None = None,
+        first: bool = False,
+        cancelled: Callable[[], bool] = lambda: False,
+        follow: Follow | None = None,
+        hold: bool = False,
+        late_too: bool = False,
+    ) -> Generator[Shipped, Received, Committed]:
+        """Deletes, then inserts, of base rows as written, without leases; the `first` one states the program's facts.
+
+        The clock moves to `now`, or to the latest time among the inserts if that is later; shards that work together
+        must be given the same. Rows whose lease is over by then are dropped first. Rows that are late are set aside,
+        unless they are wanted, too. `follow` gets what changes before it is committed. With `hold`, the last thing
+        yielded is `HELD`: the transaction is committed when anything is sent. An error, or closing it, undoes it.
+        """
+        late: dict[str, Mask] = {}
+        if not late_too:
+            inserts, late = set_late_aside(self.clock, inserts)
+        transaction = self._begin(cancelled)
+        try:
+            self._change_base(transaction, inserts, deletes, now, first=first)
+            for stratum in self.strata:
+                if stratum.outboxes:
+                    yield from self._exchange(stratum, transaction, first=first)
+                elif first or stratum.concerns(transaction):
+                    stratum.run(transaction, first=first and self._routing.begins)
+            transaction.check()
+            changes = self._changes(transaction)
+            if follow is not None:
+                follow(changes, transaction.check)
+            if hold:
+                yield HELD
+        except BaseException as problem:
+            self._undo(transaction, problem)
+            if isinstance(problem, MemoryError):
+                raise self.budget.failed() from problem
+            raise
+        self._commit(transaction)
+        return Committed(changes, late)
+
+    def _exchange(self, stratum: StratumRunner, transaction: Transaction, *, first: bool) -> Rounds:
+        """Bring a stratum that ships rows up to date, together with the other shards (see `shipping`)."""
+        concerned = first or stratum.concerns(transaction)
+        run = stratum.begin_run(transaction)
+        while True:
+            activity = Activity.WORK if concerned else Activity.NOTHING
+            received = yield Shipped(self._outboxes.marks(run), marks=True, activity=activity)
+            if received.activity is Activity.NOTHING:
+                return
+            for inbox, rows in received.boxes:
+                run.receive_marks(inbox, rows)
+            if received.activity is not Activity.SENT:
+                break
+            concerned = True
+        run.derive(first=first and self._routing.begins)
+        while True:
+            received = yield Shipped(self._outboxes.rows(run), marks=False, activity=Activity.WORK)
+            if received.activity is not Activity.SENT:
+                break
+            for inbox, rows in received.boxes:
+                run.receive_rows(inbox, rows)
+            run.propagate()
+        run.finish()
+
+    def start(self) -> None:
         """Put the program's own facts in place and derive what follows from them."""
-        return self._transact({}, {}, lambda: False, None, first=True)
+        drive(self.transaction({}, {}, first=True), _ships_nothing)
 
     def apply(
         self,
@@ -95,45 +180,32 @@ class Shard:
         cancelled: Callable[[], bool] = lambda: False,
         now: int | None = None,
         follow: Follow | None = None,
-    ) -> dict[str, Change]:
-        """Deletes, then inserts, as one transaction; the net change of every table that changed.
-
-        Rows are as written, without leases. The clock moves to `now`, or to the latest time among the inserts if that
-        is later, and rows whose lease is over by then are dropped first. `follow` is told what changes before it is
-        kept; if it raises, nothing is.
-        """
-        return self._transact(inserts, deletes, cancelled, follow, first=False, now=now)
+        *,
+        late_too: bool = False,
+    ) -> Committed:
+        """A transaction of a shard that is alone."""
+        run = self.transaction(inserts, deletes, now=now, cancelled=cancelled, follow=follow, late_too=late_too)
+        return drive(run, _ships_nothing)
 
     def without(self, deletes: Mapping[str, Codes]) -> dict[str, Change]:
         """What a transaction of deletes would change; nothing is changed."""
-        transaction = self.begin(lambda: False)
-        try:
-            self._run(transaction, {}, deletes, first=False, now=None)
-            found = self._changes(transaction)
-        except BaseException as problem:
-            self.undo(transaction, problem)
-            if isinstance(problem, MemoryError):
-                raise self.budget.failed() from problem
-            raise
-        self.undo(transaction)
-        return found
+        return self._try(lambda changes: changes, deletes, None)
 
     def at(self, now: int, look: Callable[[], Seen]) -> Seen:
         """What `look` sees once the clock shows `now` and nothing else has come; nothing is changed."""
-        transaction = self.begin(lambda: False)
-        try:
-            self._run(transaction, {}, {}, first=False, now=now)
-            found = look()
-        except BaseException as problem:
-            self.undo(transaction, problem)
-            if isinstance(problem, MemoryError):
-                raise self.budget.failed() from problem
-            raise
-        self.undo(transaction)
-        return found
+        return self._try(lambda _: look(), {}, now)
 
-    def begin(self, cancelled: Callable[[], bool]) -> Transaction:
-        """A transaction that the caller carries through `change_base` and the strata, to `commit` or `undo`."""
+    def _try(self, look: Callable[[dict[str, Change]], Seen], deletes: Mapping[str, Codes], now: int | None) -> Seen:
+        """What `look` sees at the end of a transaction, which is then undone."""
+        found: list[Seen] = []
+        run = self.transaction({}, deletes, now=now, follow=lambda changes, _: found.append(look(changes)), hold=True)
+        step(run)
+        run.close()
+        return found[0]
+
+    # Steps
+
+    def _begin(self, cancelled: Callable[[], bool]) -> Transaction:
         for stratum in self.strata:
             stratum.begin()
         for store in self._derived:
@@ -151,20 +223,18 @@ class Shard:
             store.restamp_all(1)
         self.tick = 1
 
-    def change_base(
+    def _change_base(
         self,
         transaction: Transaction,
         inserts: Mapping[str, Codes],
         deletes: Mapping[str, Codes],
-        holds: Holds,
-        now: int | None = None,
+        now: int | None,
         *,
         first: bool,
     ) -> None:
-        """Make the changes of base rows; the very `first` ones state the program's own facts too, of which this shard
-        `holds` some. Facts that live by the clock wait until it shows a time.
+        """Make the changes of base rows; the very `first` ones state the program's own facts too.
 
-        `now` is what the clock shows at least; shards that work together must be given the same.
+        Facts that live by the clock wait until it shows a time.
         """
         transaction.next_tick()
         timeless = self.clock.now is None
@@ -176,7 +246,7 @@ class Shard:
         self.clock.expire(transaction)
         for store, rows, rule, proofs in stated:
             if (timeless and transaction.now is not None) if _is_soft(store) else first:
-                mine = holds(store.name, rows)
+                mine = self._routing.holds(store.name, rows)
                 self._state(transaction, store, rows[mine], rule, proofs[mine])
         for name, rows in deletes.items():
             store = self.stores[name]
@@ -195,20 +265,9 @@ class Shard:
             if store.table.base:
                 transaction.close(store)
 
-    def commit(self, transaction: Transaction) -> dict[str, Change]:
-        """The transaction has been run: keep it; the net change of every table."""
-        try:
-            changes = self._changes(transaction)
-        except MemoryError as problem:
-            self.undo(transaction, problem)
-            raise self.budget.failed() from problem
-        self.tick = transaction.tick
-        self.clock.committed(transaction)
-        self._commit(transaction)
-        return changes
-
-    def undo(self, transaction: Transaction, problem: BaseException | None = None) -> None:
-        """Take a transaction back, however far it got; tables that it left mostly dead give their room back."""
+    def _undo(self, transaction: Transaction, problem: BaseException) -> None:
+        """Take a transaction back, however far it got; tables that it left mostly dead give their memory back."""
+        self.replayable = False
         if isinstance(problem, MemoryError | GuardError):
             for store in self.stores.values():
                 store.forget_lists()
@@ -219,30 +278,9 @@ class Shard:
         self.tick = transaction.tick  # rounds are never counted twice
         self._compact(changed)
 
-    def _transact(
-        self,
-        inserts: Mapping[str, Codes],
-        deletes: Mapping[str, Codes],
-        cancelled: Callable[[], bool],
-        follow: Follow | None,
-        *,
-        first: bool,
-        now: int | None = None,
-    ) -> dict[str, Change]:
-        transaction = self.begin(cancelled)
-        try:
-            self._run(transaction, inserts, deletes, first=first, now=now)
-            transaction.check()
-            if follow is not None:
-                follow(self._changes(transaction), transaction.check)
-        except BaseException as problem:
-            self.undo(transaction, problem)
-            if isinstance(problem, MemoryError):
-                raise self.budget.failed() from problem
-            raise
-        return self.commit(transaction)
-
     def _commit(self, transaction: Transaction) -> None:
+        self.tick = transaction.tick
+        self.clock.committed(transaction)
         for name, rows in transaction.came.items():
             self.stores[name].count += rows.size
         for name, rows in transaction.went.items():
@@ -259,20 +297,6 @@ class Shard:
         for stratum in self.strata:
             if any(name in changed for name in stratum.stratum.tables):
                 compact(stratum.stratum.tables, self.stores)
-
-    def _run(
-        self,
-        transaction: Transaction,
-        inserts: Mapping[str, Codes],
-        deletes: Mapping[str, Codes],
-        *,
-        first: bool,
-        now: int | None,
-    ) -> None:
-        self.change_base(transaction, inserts, deletes, _all_of_them, now, first=first)
-        for stratum in self.strata:
-            if first or stratum.concerns(transaction):
-                stratum.run(transaction, first=first)
 
     def _facts(self) -> Iterator[tuple[Store, Codes, int, npt.NDArray[np.int32]]]:
         """The program's own facts, those of other shards too, with the rules that state them."""
@@ -342,8 +366,8 @@ def _is_soft(store: Store) -> bool:
     return store.table.life is not None and store.table.time is None
 
 
-def _all_of_them(table: str, rows: Codes) -> npt.NDArray[np.bool_]:
-    return np.ones(rows.shape[0], dtype=np.bool_)
+def _ships_nothing(shipped: Shipped) -> NoReturn:
+    raise AssertionError("a shard that is alone ships nothing")
 
 
 def _copied(store: Store, rows: Rows) -> Matrix:

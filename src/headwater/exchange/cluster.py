@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import pyarrow as pa
 
 from headwater.core.memory import memory_for
+from headwater.engine.driver import drive_together
 from headwater.engine.guard import DEFAULT_GUARD, Guard
-from headwater.exchange.member import Member, Opened, Outcome
+from headwater.exchange.member import Member, Outcome, Traffic
 from headwater.exchange.sharding import Sharding
-from headwater.exchange.wire import Incoming, Outgoing, ship
-
-Run = Generator[Outgoing, Incoming, Opened]
-
-
-@dataclass(slots=True)
-class Traffic:
-    """What travelled between different shards since the cluster was made."""
-
-    rounds: int = 0
-    rows: int = 0
-    bytes: int = 0
+from headwater.exchange.wire import ship
 
 
 class Cluster:
@@ -32,7 +21,7 @@ class Cluster:
         self.sharding = sharding
         memory = memory_for(shards)
         self.members = [Member(sharding, number, shards, guard, memory) for number in range(shards)]
-        self.traffic = Traffic()
+        self.traffic = Traffic()  # between different shards, since the cluster was made
         self._transact({}, {}, None, first=True)
 
     def apply(
@@ -56,36 +45,12 @@ class Cluster:
         mine_in, mine_out = (self.sharding.dealt(changes, len(self.members)) for changes in (inserts, deletes))
         moments = [one for one in (now, self.sharding.latest(inserts)) if one is not None]
         now = max(moments, default=None)
-        outcomes = run_together(
-            [
-                member.opened(mine_in[number], mine_out[number], now=now, first=first)
-                for number, member in enumerate(self.members)
-            ]
-        )
+        runs = [
+            member.transaction(mine_in[number], mine_out[number], now=now, first=first, hold=True)
+            for number, member in enumerate(self.members)
+        ]
+        outcomes = drive_together(runs, ship)
         self.traffic.rounds += outcomes[0].rounds
         self.traffic.rows += sum(outcome.rows_shipped for outcome in outcomes)
         self.traffic.bytes += sum(outcome.bytes_shipped for outcome in outcomes)
         return outcomes
-
-
-def run_together(runs: Sequence[Run]) -> list[Outcome]:
-    """Drive the transactions of all shards, round by round; if one fails, all are undone."""
-    opened: list[Opened] = []
-    incoming: list[Incoming] | None = None
-    try:
-        while not opened:
-            outgoing: list[Outgoing] = []
-            for number, run in enumerate(runs):
-                try:
-                    outgoing.append(next(run) if incoming is None else run.send(incoming[number]))
-                except StopIteration as stop:
-                    opened.append(stop.value)
-            assert not (opened and outgoing), "all shards make the same number of rounds"
-            incoming = ship(outgoing)
-    except BaseException:
-        for one in opened:
-            one.undo()
-        for run in runs:
-            run.close()
-        raise
-    return [one.keep() for one in opened]

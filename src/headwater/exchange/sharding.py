@@ -154,8 +154,8 @@ class Sharding:
             raise DataError(f"error[HW801]: {relation}, row {at + 1}: column `{table.columns[home.column]}`: {reason}")
         return Owners(symbols, shards).of(codes, table.types[home.column])
 
-    def tells(self, relation: str, number: int) -> bool:
-        """Whether a shard tells its rows of a relation: one that all hold is told by the first, a copy by nobody."""
+    def shows(self, relation: str, number: int) -> bool:
+        """Whether a shard shows its rows of a relation: of one that all hold only the first does, of a copy none."""
         if any(relation in copies for copies in self.copies.values()):
             return False
         return number == 0 or self.homes[relation] is not Place.EVERYWHERE

@@ -9,27 +9,19 @@ from __future__ import annotations
 import struct
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from headwater.core.errors import StateError
 from headwater.engine.border.arrow_stream import read_stream
+from headwater.engine.shipping import Activity as Activity
 
 _MAGIC = b"HWX1"
 _HEAD = struct.Struct("<4sBxxxQ")  # magic, activity, parcels
 _FRAME = struct.Struct("<qQ")  # peer, bytes that follow
 _ALIGNED = 64  # so that arrays are used where they lie
 _SHIPMENT, _MARKS = b"headwater.shipment", b"headwater.marks"
-
-
-class Activity(IntEnum):
-    """How much moves in a round; a shard must know the most of all shards."""
-
-    NOTHING = 0  # no shard has anything to do
-    WORK = 1  # some shard has work, but nothing is on its way
-    SENT = 2  # some shard has sent something
 
 
 @dataclass(frozen=True, slots=True)

@@ -254,7 +254,7 @@ def _beginning(
         late = late_rows(done.outcome.late)
         set_aside = [*arrived.rejected, *late]
         about = {
-            "rows": sum(count for name, count in arrived.rows.items() if assignment.sharding.tells(name, shard)),
+            "rows": sum(count for name, count in arrived.rows.items() if assignment.sharding.shows(name, shard)),
             "rejected": dict(Counter(row.relation for row in set_aside)),
             "late": len(late),
             "set_aside": write_rejected(assignment, shard, set_aside),

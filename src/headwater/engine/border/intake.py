@@ -1,9 +1,7 @@
-"""Rows as users have them (tuples, dicts, pandas, polars, Arrow) to columns, and columns to codes.
+"""Rows as users have them (tuples, dicts, pandas, polars, Arrow) to columns, and the types that they show.
 
-Promise: a row either fits its relation's types and is encoded, or is rejected with a reason; none is dropped
-and none is bent to fit. An int fits a float column that can hold it exactly; nothing else is converted, except
-that moments and spans of time are kept to the microsecond. Nulls fit where a column is declared to hold them. What is
-no rows at all, or has other columns than the relation, is a DataError.
+Promise: a row either has the relation's columns or is rejected with a reason. What is no rows at all, or has other
+columns than the relation, is a DataError.
 """
 
 from __future__ import annotations
@@ -19,11 +17,8 @@ import pyarrow as pa
 from headwater.core.errors import DataError
 from headwater.core.types import Type, list_of
 from headwater.core.widening import widest
-from headwater.engine.codes.columns import Column, column_codes, plain, stands_for_null
-from headwater.engine.codes.fitting import fit, is_null, list_type_of, shown, type_of
-from headwater.engine.codes.symbols import NULL, Codes, Symbols
-from headwater.plan.model import Table
-from headwater.program.time.program_clock import FOREVER, TOO_FAR
+from headwater.engine.codes.columns import Column
+from headwater.engine.codes.fitting import fit, list_type_of, shown, type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +34,6 @@ class Rejected:
         return f"{self.relation}, row {self.position + 1}: {self.reason}: {shown(self.row, 200)}"
 
 
-@dataclass(slots=True)
-class Intake:
-    """Columns of one relation on their way in, with the positions their rows had; not typed yet."""
-
-    columns: list[Column]
-    positions: npt.NDArray[np.int64]
-    rejected: list[Rejected]
-    names: tuple[str, ...] | None = None  # what the data calls its columns, where the relation does not say
-
-    @property
-    def size(self) -> int:
-        return int(self.positions.size)
-
-
 @dataclass(frozen=True, slots=True)
 class Header:
     """The columns that rows of a relation have; `fixed`: their names were declared, or learnt from earlier data.
@@ -64,6 +45,26 @@ class Header:
     names: tuple[str, ...]
     fixed: bool
     ordered: bool = True
+
+
+@dataclass(slots=True)
+class Intake:
+    """Columns of one relation on their way in, with the positions their rows had; not typed yet."""
+
+    header: Header
+    columns: list[Column]
+    positions: npt.NDArray[np.int64]
+    rejected: list[Rejected]
+    learnt: tuple[str, ...] | None = None  # what the data calls its columns, where the relation does not say
+
+    @property
+    def size(self) -> int:
+        return int(self.positions.size)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns are called."""
+        return self.learnt or self.header.names
 
 
 def take_in(header: Header, rows: Any) -> Intake:
@@ -119,11 +120,11 @@ def _from_frame(header: Header, given: list[str], columns: list[Column], count: 
             f"error[HW801]: {len(given)} columns ({', '.join(given)}) for `{header.relation}({', '.join(names)})`"
         )
     if distinct and set(given) == set(names):
-        return Intake([columns[given.index(name)] for name in names], _positions(count), [])
+        return Intake(header, [columns[given.index(name)] for name in names], _positions(count), [])
     if not header.ordered:
         by_name = {name.lower(): column for name, column in zip(given, columns, strict=True)}
         if len(by_name) == len(given) and set(by_name) == {name.lower() for name in names}:
-            return Intake([by_name[name.lower()] for name in names], _positions(count), [])
+            return Intake(header, [by_name[name.lower()] for name in names], _positions(count), [])
         raise _unordered(header)
     if header.fixed:
         swapped = next((name for at, name in enumerate(given) if name in names and names[at] != name), None)
@@ -133,7 +134,7 @@ def _from_frame(header: Header, given: list[str], columns: list[Column], count: 
                 f"`{header.relation}({', '.join(names)})`, and `{swapped}` stands in another place; name all of them"
             )
     learnt = tuple(given) if distinct and not header.fixed else None
-    return Intake(list(columns), _positions(count), [], learnt)
+    return Intake(header, list(columns), _positions(count), [], learnt)
 
 
 def _from_rows(header: Header, rows: Iterable[Any]) -> Intake:
@@ -167,7 +168,7 @@ def _from_rows(header: Header, rows: Iterable[Any]) -> Intake:
         good.append(row)
         places.append(at)
     columns: list[Column] = [list(column) for column in zip(*good, strict=True)] if good else [[] for _ in names]
-    return Intake(columns, np.array(places, dtype=np.int64), rejected, learnt)
+    return Intake(header, columns, np.array(places, dtype=np.int64), rejected, learnt)
 
 
 def _unordered(header: Header) -> DataError:
@@ -197,7 +198,7 @@ def guess_types(intake: Intake) -> tuple[Type | None, ...]:
                 return unknown
         found = tuple(map(guess_type, intake.columns))
         return unknown if None in found else found
-    first = next((row for row in zip(*intake.columns, strict=True) if not any(map(_unfit, row))), None)
+    first = next((row for row in zip(*intake.columns, strict=True) if not any(map(unfit, row))), None)
     if first is None:
         return unknown
     return tuple(
@@ -206,7 +207,7 @@ def guess_types(intake: Intake) -> tuple[Type | None, ...]:
     )
 
 
-def _unfit(value: Any) -> str | None:
+def unfit(value: Any) -> str | None:
     """Why no type fits a value; None: one does."""
     kind = type_of(value)
     if kind is None and value is not None:
@@ -254,49 +255,3 @@ _ARROW_KINDS: tuple[tuple[Callable[[pa.DataType], bool], Type], ...] = (
     (pa.types.is_timestamp, Type.TIMESTAMP),
     (pa.types.is_duration, Type.DURATION),
 )
-
-
-def reject_untyped(relation: str, names: Sequence[str], intake: Intake) -> None:
-    """Rows of a relation whose types nobody knows yet: those with a value that no type fits join `rejected`."""
-    for at, values in enumerate(zip(*intake.columns, strict=True)):
-        row = tuple(map(plain, values))
-        for name, value in zip(names, row, strict=True):
-            reason = _unfit(value)
-            if reason is not None:
-                place = int(intake.positions[at])
-                intake.rejected.append(Rejected(relation, place, row, f"column `{name}`: {reason}"))
-                break
-
-
-def encode_rows(table: Table, names: Sequence[str], intake: Intake, symbols: Symbols, *, holds_nulls: bool) -> Codes:
-    """Codes of the rows that fit; the others join `intake.rejected`.
-
-    Where the program `holds_nulls`, the number whose code means null does not fit either.
-    """
-    columns: list[Codes] = []
-    keep = np.ones(intake.size, dtype=np.bool_)
-    for name, one, column in zip(names, table.written, intake.columns, strict=True):
-        codes, problems = _column(column, one.type, symbols, nullable=one.at in table.nullable, holds_nulls=holds_nulls)
-        if one.at is not None and one.at == table.time:
-            problems = sorted([*problems, *((int(at), TOO_FAR) for at in np.flatnonzero(codes >= FOREVER))])
-        for at, reason in problems:
-            if keep[at]:
-                keep[at] = False
-                row = tuple(plain(other[at]) for other in intake.columns)
-                position = int(intake.positions[at])
-                intake.rejected.append(Rejected(table.name, position, row, f"column `{name}`: {reason}"))
-        columns.append(codes)
-    out = np.empty((intake.size, len(columns)), dtype=np.int64)
-    for at, codes in enumerate(columns):
-        out[:, at] = codes
-    return out if keep.all() else out[keep]
-
-
-def _column(
-    column: Column, kind: Type, symbols: Symbols, *, nullable: bool, holds_nulls: bool
-) -> tuple[Codes, list[tuple[int, str]]]:
-    codes, problems = column_codes(column, kind, symbols, nullable=nullable)
-    if holds_nulls:
-        taken = [int(at) for at in stands_for_null(codes, kind) if not is_null(plain(column[at]))]
-        problems = sorted([*problems, *((at, f"{NULL} does not fit: its place is taken by null") for at in taken)])
-    return codes, problems

@@ -33,5 +33,6 @@ def reload(before: Shard, after: Shard, rows: Mapping[str, Codes]) -> None:
         if ours.all():
             born.setdefault(now - table.life.ttl, {})  # if it states any, they are over
     for moment in sorted(born):
-        after.apply(born[moment], {}, now=moment)
-    after.apply({name: codes for name, codes in rows.items() if name not in soft and codes.shape[0]}, {}, now=now)
+        after.apply(born[moment], {}, now=moment, late_too=True)
+    rest = {name: codes for name, codes in rows.items() if name not in soft and codes.shape[0]}
+    after.apply(rest, {}, now=now, late_too=True)

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headwater.engine.border.answers import arrow_table
+from headwater.engine.border.codec import arrow_table
 from headwater.exchange.member import Member, Outcome
 from headwater.files.feed import is_cleared
 from headwater.files.rows import BATCH_ID, CHANGE_TYPE

@@ -150,7 +150,7 @@ class ShardCache:
         return warm.member
 
     def _put(self, assignment: Assignment, shard: int, warm: _Warm) -> None:
-        if not warm.member.replayable:
+        if not warm.member.shard.replayable:
             return
         key = assignment.folder.path, shard
         self._warm.pop(key, None)
