@@ -10,24 +10,18 @@ thread at a time.
 
 from __future__ import annotations
 
-import os
-import secrets
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from headwater import pipeline
-from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import (
     BudgetSpent,
-    CheckProblem,
     DataError,
     GuardError,
     MissingInputWarning,
@@ -35,34 +29,39 @@ from headwater.core.errors import (
     StateError,
     UnknownRelation,
 )
-from headwater.core.functions.mixed import Row
 from headwater.core.interruption import held_back
 from headwater.core.memory import memory_for
 from headwater.core.types import Type
 from headwater.engine.best.selection import find_identity
+from headwater.engine.border.changes import Changes as Changes
+from headwater.engine.border.changes import RelationChange as RelationChange
 from headwater.engine.border.codec import Change, Encoded, arrow_table, asked, encode_changes, read_change
-from headwater.engine.border.intake import Header, Intake, Rejected, guess_type, guess_types, take_in
+from headwater.engine.border.intake import Header, Intake, Rejected, rejection, take_in
+from headwater.engine.border.learnt_types import Known, all_known, endless_plan, learn, of_file, plan_of, untyped
+from headwater.engine.border.lookup import (
+    first_alike,
+    kept_values,
+    late_rows,
+    named_row,
+    time_of,
+    tuples,
+    unknown_relation,
+)
 from headwater.engine.border.ordering import in_order
-from headwater.engine.border.reload import reload
-from headwater.engine.border.snapshot import Snapshot, pack
-from headwater.engine.codes.columns import seen, to_values
-from headwater.engine.codes.fitting import MOMENTS, fit, shown
+from headwater.engine.border.reload import base_rows, reload, renumber_symbols
+from headwater.engine.border.snapshot import Snapshot, pack, replace_file
 from headwater.engine.codes.moments import moment_of
-from headwater.engine.codes.symbols import Codes, Symbols, decode, encode, encode_all, find_code
+from headwater.engine.codes.symbols import Codes, Symbols, encode, find_code
 from headwater.engine.guard import DEFAULT_GUARD, NO_GUARD, Guard
-from headwater.engine.shard import Committed, Follow, Shard
+from headwater.engine.shard import Follow, Shard
 from headwater.engine.store.budget import Budget
 from headwater.engine.store.index import Matrix
-from headwater.engine.store.states import BASE, GONE
+from headwater.engine.store.states import GONE
 from headwater.language.syntax import Query
 from headwater.pipeline import CompiledProgram
-from headwater.plan.build import build
 from headwater.plan.model import Plan, Table
 from headwater.program.inputs import needed
-from headwater.program.model import Program
-from headwater.program.nearest import nearest
-from headwater.program.time.program_clock import clock_type, lifetime
-from headwater.program.types.inference import infer, is_known, told, with_types
+from headwater.program.time.program_clock import clock_type
 from headwater.provenance.demand.asking import Questions
 from headwater.provenance.demand.questions import Bounds, Chances, Critical, Impact, chance_of, first
 from headwater.provenance.functions.node_budget import NODES, Room
@@ -74,50 +73,6 @@ from headwater.provenance.worlds.kept_worlds import Absorbed
 
 _SYMBOLS_KEPT = 10_000
 MODES = ("witness", "absorption", "none")
-Known: TypeAlias = dict[str, tuple[Type | None, ...]]  # types of undeclared base relations, as the data showed them
-
-
-@dataclass(frozen=True)
-class RelationChange:
-    """The rows of one relation that came and went, as Arrow tables."""
-
-    inserted: pa.Table
-    deleted: pa.Table
-
-    def __bool__(self) -> bool:
-        return bool(self.inserted.num_rows or self.deleted.num_rows)
-
-
-class Changes(Mapping[str, RelationChange]):
-    """What a transaction changed: by name for every relation; iterating gives the queried views."""
-
-    def __init__(
-        self,
-        outputs: tuple[str, ...],
-        change_of: Callable[[str], RelationChange],
-        rejected: tuple[Rejected, ...] = (),
-        late: tuple[Rejected, ...] = (),
-    ) -> None:
-        self._outputs = outputs
-        self._change_of = change_of
-        self._cache: dict[str, RelationChange] = {}
-        self.rejected = rejected
-        self.late = late
-
-    def __getitem__(self, name: str) -> RelationChange:
-        if name not in self._cache:
-            self._cache[name] = self._change_of(name)
-        return self._cache[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._outputs)
-
-    def __len__(self) -> int:
-        return len(self._outputs)
-
-    def __repr__(self) -> str:
-        parts = [f"{name}: +{self[name].inserted.num_rows} -{self[name].deleted.num_rows}" for name in self]
-        return f"Changes({', '.join(parts)})"
 
 
 class Database:
@@ -169,7 +124,7 @@ class Database:
         self._columns: dict[str, tuple[str, ...]] = {}  # of undeclared relations, as the data calls them
         self._headers: dict[tuple[str, tuple[str, ...] | None], Header] = {}
         self._keys = {one.name: one.key for one in self._model.relations if one.key is not None}
-        self._settled = _all_known(self._model, self._known)
+        self._settled = all_known(self._model, self._known)
         self._shard = self._new_shard(self._known)
         self._nodes, self._order = Room(nodes).nodes, Variables(order).order
 
@@ -201,7 +156,7 @@ class Database:
             rows = self._encode(inserts, deletes, shard, known)
             if rows.rejected and strict:
                 hint = "mend the rows, declare the relation's types, or pass strict=False to set such rows aside"
-                raise DataError(_rejection(rows.rejected, hint))
+                raise DataError(rejection(rows.rejected, hint))
             before = shard.clock.now
             follow = self._follow(shard, known)
             try:
@@ -209,7 +164,9 @@ class Database:
             except GuardError:
                 self._shed_symbols()  # those that it made take memory for nothing
                 raise
-            late = self._late_rows(rows.inserts, done, shard, before) if done.late else ()
+            late = (
+                late_rows(shard.stores, rows.inserts, done.late, self._symbols, self._time(before)) if done.late else ()
+            )
             if self._absorbed is not None:
                 self._absorbed.keep(shard)
             for name in inserts if self._missing else ():
@@ -218,7 +175,7 @@ class Database:
                 self._late[row.relation] = self._late.get(row.relation, 0) + 1
             if shard is not self._shard:
                 self._shard, self._known = shard, known
-                self._settled = _all_known(self._model, known)
+                self._settled = all_known(self._model, known)
             self._columns.update(
                 (name, intake.learnt) for name, intake in inserts.items() if intake.learnt and name in rows.inserts
             )
@@ -271,7 +228,7 @@ class Database:
         """What would change if these rows were deleted; nothing is changed."""
         rows = self._encode({}, self._take(facts), self._shard, self._known)
         if rows.rejected:
-            raise DataError(_rejection(rows.rejected, "mend the rows: they are to look like those of the relation"))
+            raise DataError(rejection(rows.rejected, "mend the rows: they are to look like those of the relation"))
         with held_back():
             if self._absorbed is not None:
                 changes = self._absorbed.without(rows.deletes)
@@ -287,7 +244,7 @@ class Database:
         Where a column is of type `any`, or holds lists of it, they are tuples to which 1, 1.0 and True are different.
         """
         self._warn_of_missing(relation)
-        return set(_tuples(self._table(relation), self._asked_for(relation), self._symbols))
+        return set(tuples(self._table(relation), self._asked_for(relation), self._symbols))
 
     def table(self, relation: str) -> pa.Table:
         """The rows of a relation or view, as an Arrow table: of an SQL query, equal rows too, in its order."""
@@ -397,18 +354,7 @@ class Database:
 
     def _endless(self, shard: Shard, known: Known) -> Plan:
         """The plan of an engine without leases, for provenance."""
-        if self._clock is None:
-            return shard.plan
-        program = self.program.endless
-        stated = {rule.head.relation for rule in program.rules if not rule.body}
-        for one in self._model.relations:
-            if lifetime(one) is not None and one.name in stated:
-                message = f"provenance cannot follow facts of the program that live by the clock, as in `{one.name}`"
-                hint = "insert these facts instead of stating them; `why`, `without` and `valid_until` can be asked"
-                raise CheckProblem((Diagnostic("HW902", message, one.span, hint=hint),))
-        arity = {one.name: one.arity for one in program.relations}
-        types = infer(program, {name: kinds[: arity[name]] for name, kinds in known.items()})
-        return build(with_types(program, types), types)
+        return shard.plan if self._clock is None else endless_plan(self.program, known)
 
     def _present(self, relation: str, row: tuple[Any, ...]) -> tuple[tuple[Any, ...], Codes]:
         """A row that a user asks about, as a tuple and as codes; it must be there."""
@@ -438,7 +384,7 @@ class Database:
             "worlds": None if self._absorbed is None else self._absorbed.worlds.packed(),
         }
         try:
-            _replace_file(Path(path).resolve(), pack(self._shard, about))
+            replace_file(Path(path).resolve(), pack(self._shard, about))
         except OSError as problem:
             raise StateError(f"cannot write {path}: {problem.strerror or problem}") from problem
 
@@ -472,7 +418,6 @@ class Database:
             ) from problem
         if about["provenance"] not in MODES or about["order"] not in ("value", "arrival"):
             raise ValueError("there is no such provenance")
-        known = {name: tuple(kind and Type(kind) for kind in kinds) for name, kinds in about["known"].items()}
         self = cls.__new__(cls)
         self._prepare(
             program,
@@ -480,7 +425,7 @@ class Database:
             Guard(*about["guard"]),
             about["nodes"],
             about["order"],
-            _fitting(program, known),
+            of_file(program.maintained, about["known"]),
             Symbols(snapshot.symbols),
         )
         self._columns = {name: self._named(name, columns) for name, columns in about["columns"].items()}
@@ -504,15 +449,14 @@ class Database:
     # Inside
 
     def _new_shard(self, known: Known, symbols: Symbols | None = None) -> Shard:
-        types = infer(self._model, known)
-        plan = build(with_types(self._model, types), types)
+        plan = plan_of(self._model, known)
         budget = Budget(self._guard.bytes_of(memory_for()))
         return Shard(plan, self._symbols if symbols is None else symbols, self._keys, self._guard, budget=budget)
 
     def _table(self, name: str) -> Table:
         store = self._shard.stores.get(name)
         if store is None or store.table.bag:
-            raise UnknownRelation(_unknown(name, self.program, self._model))
+            raise UnknownRelation(unknown_relation(name, self.program))
         relation = self._model.relation(name)
         if relation.selections:
             raise UnknownRelation(
@@ -525,7 +469,7 @@ class Database:
         try:
             relation = self._model.relation(name)
         except KeyError:
-            raise UnknownRelation(_unknown(name, self.program, self._model)) from None
+            raise UnknownRelation(unknown_relation(name, self.program)) from None
         if relation.derived:
             names = ", ".join(f"`{one.name}`" for one in self.program.checked.relations if not one.derived)
             raise DataError(f"`{name}` is derived by rules; {instead} ({names})")
@@ -551,20 +495,7 @@ class Database:
         return next((one for one in queries if one.order or one.offset or one.limit is not None), None)
 
     def _learnt(self, inserts: Mapping[str, Intake]) -> Known:
-        """The types that are known once these rows are in."""
-        if self._settled:
-            return self._known
-        known = dict(self._known)
-        types = infer(self._model, known).columns
-        for name, intake in inserts.items():
-            if None in types[name]:
-                found = (*guess_types(intake), *(Type.INT,) * self._model.relation(name).hidden)
-                if None not in found:
-                    known[name] = tuple(have or new for have, new in zip(types[name], found, strict=True))
-            elif not all(map(is_known, types[name])):  # what its lists hold
-                shown = map(guess_type, intake.columns)
-                known[name] = tuple(map(told, types[name], (*shown, *types[name][len(intake.columns) :])))
-        return known
+        return self._known if self._settled else learn(self._model, self._known, inserts)
 
     def _retyped(self, known: Known) -> Shard:
         """A shard with these types that holds the rows there are."""
@@ -575,7 +506,7 @@ class Database:
         types = [zip(shard.stores[store.name].table.types, store.table.types, strict=True) for store in held]
         same = all(new is old or (new.is_list and old.is_list) for both in types for new, old in both)
         assert same, "a base table with rows has known types, but for what empty lists hold"
-        reload(self._shard, shard, self._base_rows())
+        reload(self._shard, shard, base_rows(self._shard))
         shard.guard = self._guard
         return shard
 
@@ -591,12 +522,8 @@ class Database:
         shard = self._new_shard(self._known, fresh)
         shard.guard = NO_GUARD
         shard.start()
-        rows = self._base_rows()
-        for name, codes in rows.items():
-            for column, one in enumerate(shard.stores[name].table.written):
-                if one.type.is_symbolic:
-                    values = decode(codes[:, column], one.type, self._symbols, nullable=True)
-                    codes[:, column] = encode_all(values, one.type, fresh)
+        rows = base_rows(self._shard)
+        renumber_symbols(self._shard, rows, fresh)
         reload(self._shard, shard, rows)
         shard.guard = self._guard
         if self._absorbed is not None:
@@ -606,37 +533,9 @@ class Database:
                 return
         self._symbols, self._shard = fresh, shard
 
-    def _base_rows(self) -> dict[str, Codes]:
-        """All rows that users inserted, as written; rows that wait for a window to move are among them."""
-        out: dict[str, Codes] = {}
-        for store in self._shard.stores.values():
-            if store.table.base:
-                rows = store.alive()
-                name = store.table.stands_for or store.name
-                table = self._shard.stores[name].table
-                width = len(table.written) + table.hidden
-                codes = store.data[rows[store.rules[rows] == BASE], :width].astype(np.int64)
-                out[name] = np.concatenate([out[name], codes]) if name in out else codes
-        return out
-
-    def _late_rows(
-        self, inserts: Mapping[str, Codes], done: Committed, shard: Shard, before: int | None
-    ) -> tuple[Rejected, ...]:
-        reason = f"it lies further behind the clock ({self._time(before)}) than the lateness of the stream allows"
-        late: list[Rejected] = []
-        for name, which in done.late.items():
-            rows = _tuples(shard.stores[name].table, inserts[name][which], self._symbols)
-            places = np.flatnonzero(which).tolist()
-            late += (Rejected(name, at, row, reason) for at, row in zip(places, rows, strict=True))
-        return tuple(late)
-
     def _time(self, moment: int | None) -> Any:
         """A moment as users write it."""
-        if moment is None or self._clock is None:
-            return None
-        if self._clock is Type.TIMESTAMP and moment not in MOMENTS:
-            return None  # no clock gets there
-        return to_values(np.array([moment], dtype=np.int64), self._clock, self._symbols, nullable=False)[0]
+        return time_of(moment, self._clock, self._symbols)
 
     def _alive(self, relation: str, row: tuple[Any, ...]) -> int:
         """The number of a row that is there."""
@@ -649,10 +548,9 @@ class Database:
     def _encode(
         self, inserts: Mapping[str, Intake], deletes: Mapping[str, Intake], shard: Shard, known: Known
     ) -> Encoded:
-        types = {} if self._settled else infer(self._model, known).columns
-        untyped = [name for name, kinds in types.items() if None in kinds]
+        unknown = () if self._settled else untyped(self._model, known)
         nulls = shard.plan.holds_nulls
-        return encode_changes(shard.stores, inserts, deletes, self._symbols, holds_nulls=nulls, untyped=untyped)
+        return encode_changes(shard.stores, inserts, deletes, self._symbols, holds_nulls=nulls, untyped=unknown)
 
     def _visible(self, relation: str) -> Matrix:
         store = self._shard.stores[self._table(relation).name]
@@ -682,82 +580,14 @@ class Database:
     ) -> tuple[tuple[Any, ...], Codes]:
         """One row a user asks about, as a tuple and as codes of what is stored; time and lease count for nothing."""
         table = self._table(relation)
-        taken = take_in(Header(relation, self._columns.get(relation, table.names), True), [row])
-        if taken.rejected:
-            raise DataError(f"`{relation}`: {taken.rejected[0].reason}: {shown(row)}")
-        values = tuple(column[0] for column in taken.columns)
-        codes = np.zeros((1, len(table.types)), dtype=np.int64)
-        try:
-            for value, one in zip(values, table.written, strict=True):
-                if one.at is not None and one.at != table.time:
-                    fitting = fit(value, one.type, nullable=one.at in table.nullable)
-                    codes[0, one.at] = code_of(fitting, one.type, self._symbols)
-        except ValueError as problem:
-            raise DataError(f"{relation}{values!r}: {problem}") from None
-        return values, self._one_of(table, codes)
+        names = self._columns.get(relation, table.names)
+        values, codes = named_row(table, names, row, code_of, self._symbols)
+        return values, first_alike(table, codes, self._visible(relation)) if table.hidden else codes
 
     def _as_kept(self, relation: str, row: Any) -> tuple[Any, ...]:
         """A base fact that a user names, in the values that provenance has for it."""
         values, _ = self._row(relation, row, find_code)
-        types = [one.type for one in self._table(relation).written]
-        fitting = [fit(value, kind, nullable=True) for value, kind in zip(values, types, strict=True)]
-        return tuple(map(seen, fitting, types))
-
-    def _one_of(self, table: Table, codes: Codes) -> Codes:
-        """Of the rows that look like this, the first; if there is none, one that cannot be there."""
-        if not table.hidden:
-            return codes
-        shown = [one.at for one in table.written if one.at is not None and one.at != table.time]
-        there = self._visible(table.name)
-        alike = there[(there[:, shown] == codes[:, shown]).all(axis=1)]
-        if alike.shape[0]:
-            return alike[:1].astype(np.int64)
-        codes[0, len(table.written) : len(table.written) + table.hidden] = -1
-        return codes
-
-
-def _replace_file(path: Path, blocks: Iterator[bytes | memoryview]) -> None:
-    """Write a file beside its place and move it there when it is whole on disk."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
-    try:
-        with os.fdopen(handle, "wb") as out:
-            out.writelines(blocks)
-            out.flush()
-            os.fsync(out.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _fitting(program: CompiledProgram, known: Known) -> Known:
-    """Types of columns from a file, if they are those of base relations."""
-    arity = {one.name: one.arity for one in program.maintained.relations if not one.derived}
-    for name, kinds in known.items():
-        if len(kinds) != arity[name]:
-            raise ValueError(f"`{name}` has {arity[name]} columns")
-    return known
-
-
-def _all_known(model: Program, known: Mapping[str, tuple[Type | None, ...]]) -> bool:
-    """Whether the type of every base column is settled, so that no data can teach anything more."""
-    types = infer(model, known).columns
-    return all(is_known(kind) for one in model.relations if not one.derived for kind in types[one.name])
-
-
-def _unknown(name: Any, program: CompiledProgram, model: Program) -> str:
-    if any(one.name == name for one in program.checked.relations):
-        return f"`{name}` is not maintained, because no query needs it; add `query {name}(...)`"
-    if not isinstance(name, str):
-        return f"a relation is given by its name, not as {shown(name)}"
-    close = nearest(name, [one.name for one in model.relations])
-    return f"there is no relation `{name}`" + (f"; did you mean `{close}`?" if close else "")
+        return kept_values(self._table(relation), values)
 
 
 def _absence(view: str, absent: list[str]) -> str:
@@ -767,25 +597,3 @@ def _absence(view: str, absent: list[str]) -> str:
         f"`{view}` rests on {listed}, which no apply was given yet; if there are no rows, say so: "
         f"apply(insert={{{given}}}), or declare `relation {absent[0]}(...) optional.`"
     )
-
-
-def _rejection(rejected: Sequence[Rejected], hint: str) -> str:
-    lines = [f"error[HW801]: {len(rejected)} row(s) do not fit; nothing was applied"]
-    lines += [f"  {one}" for one in rejected[:5]]
-    if len(rejected) > 5:
-        lines.append(f"  ... and {len(rejected) - 5} more")
-    lines.append(f"  hint: {hint}")
-    return "\n".join(lines)
-
-
-def _tuples(table: Table, codes: Matrix, symbols: Symbols) -> Iterator[tuple[Any, ...]]:
-    if not table.written:
-        return iter([()] * codes.shape[0])
-    columns = (
-        [None] * codes.shape[0]
-        if one.at is None
-        else to_values(codes[:, one.at], one.type, symbols, nullable=one.at in table.nullable)
-        for one in table.written
-    )
-    rows = zip(*columns, strict=True)
-    return map(Row, rows) if any(one.type.is_mixed for one in table.written) else rows

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 import headwater as hw
-from headwater.database import _tuples
+from headwater.engine.border.lookup import tuples
 from tests.engine.holding import hold, pairs
 from tests.oracle.harness import Disagreement, Opener
 from tests.oracle.program import Row, to_text
@@ -49,7 +49,7 @@ def possible(kept: hw.Database, relation: str) -> list[Row]:
     table = kept._shard.stores[relation].table
     held = sorted(row for row, _ in kept._absorbed.worlds.rows(relation))
     codes = np.array(held, dtype=np.int64).reshape(len(held), len(table.types))
-    return list(_tuples(table, codes[:: max(1, len(held) // _ROWS)], kept._symbols))
+    return list(tuples(table, codes[:: max(1, len(held) // _ROWS)], kept._symbols))
 
 
 def compare(kept: hw.Database, asked: hw.Database, relation: str, row: Row) -> None:

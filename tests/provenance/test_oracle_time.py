@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 import headwater as hw
-from headwater.database import _tuples
+from headwater.engine.border.lookup import tuples
 from headwater.provenance.functions import absorption
 from headwater.provenance.worlds.kept_worlds import Translated
 from tests.engine.holding import pairs
@@ -60,7 +60,7 @@ def _true(engine: Timed, case: TimedCase, name: str) -> set[Row]:
     rows = [row for row, function in absorbed.worlds.rows(name) if absorption.holds(function)]
     table = engine.db._table(name)
     codes = engine.db._asked(name, Translated(absorbed.worlds, engine.db._shard).stored(name, rows), engine.db._symbols)
-    return {_identity(case, row) for row in _tuples(table, codes, engine.db._symbols)}
+    return {_identity(case, row) for row in tuples(table, codes, engine.db._symbols)}
 
 
 def _needs(case: TimedCase, seed: int, provenance: str) -> None:

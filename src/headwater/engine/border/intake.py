@@ -34,6 +34,16 @@ class Rejected:
         return f"{self.relation}, row {self.position + 1}: {self.reason}: {shown(self.row, 200)}"
 
 
+def rejection(rejected: Sequence[Rejected], hint: str) -> str:
+    """The message of an error for rows that do not fit."""
+    lines = [f"error[HW801]: {len(rejected)} row(s) do not fit; nothing was applied"]
+    lines += [f"  {row}" for row in rejected[:5]]
+    if len(rejected) > 5:
+        lines.append(f"  ... and {len(rejected) - 5} more")
+    lines.append(f"  hint: {hint}")
+    return "\n".join(lines)
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """The columns that rows of a relation have; `fixed`: their names were declared, or learnt from earlier data.

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from headwater.engine.codes.symbols import Codes
+from headwater.engine.codes.symbols import Codes, Symbols, decode, encode_all
 from headwater.engine.shard import Shard
 from headwater.engine.store.states import BASE
 
@@ -36,3 +36,26 @@ def reload(before: Shard, after: Shard, rows: Mapping[str, Codes]) -> None:
         after.apply(born[moment], {}, now=moment, late_too=True)
     rest = {name: codes for name, codes in rows.items() if name not in soft and codes.shape[0]}
     after.apply(rest, {}, now=now, late_too=True)
+
+
+def base_rows(shard: Shard) -> dict[str, Codes]:
+    """All rows that users inserted, as written; rows that wait for a window to move are among them."""
+    out: dict[str, Codes] = {}
+    for store in shard.stores.values():
+        if store.table.base:
+            rows = store.alive()
+            name = store.table.stands_for or store.name
+            table = shard.stores[name].table
+            width = len(table.written) + table.hidden
+            codes = store.data[rows[store.rules[rows] == BASE], :width].astype(np.int64)
+            out[name] = np.concatenate([out[name], codes]) if name in out else codes
+    return out
+
+
+def renumber_symbols(shard: Shard, rows: Mapping[str, Codes], symbols: Symbols) -> None:
+    """Give base rows of a shard the codes that their values have among other symbols."""
+    for name, codes in rows.items():
+        for at, column in enumerate(shard.stores[name].table.written):
+            if column.type.is_symbolic:
+                values = decode(codes[:, at], column.type, shard.symbols, nullable=True)
+                codes[:, at] = encode_all(values, column.type, symbols)

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import secrets
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,6 +77,26 @@ def pack(shard: Shard, about: dict[str, Any]) -> Iterator[bytes | memoryview]:
         for start in range(0, raw.nbytes, _BLOCK):
             yield raw[start : start + _BLOCK]
         yield bytes(_aligned(raw.nbytes) - raw.nbytes)
+
+
+def replace_file(path: Path, blocks: Iterator[bytes | memoryview]) -> None:
+    """Write a file beside its place and move it there when it is whole on disk."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.writelines(blocks)
+            out.flush()
+            os.fsync(out.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 class Snapshot:

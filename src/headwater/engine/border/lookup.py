@@ -1,0 +1,106 @@
+"""Names and rows that a user gives, found in a shard; and rows of a shard as tuples of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headwater.core.errors import DataError
+from headwater.core.functions.mixed import Row
+from headwater.core.types import Type
+from headwater.engine.border.intake import Header, Rejected, take_in
+from headwater.engine.codes.columns import seen, to_values
+from headwater.engine.codes.fitting import MOMENTS, fit, shown
+from headwater.engine.codes.symbols import Codes, Symbols
+from headwater.engine.store.index import Matrix
+from headwater.engine.store.store import Store
+from headwater.pipeline import CompiledProgram
+from headwater.plan.model import Table
+from headwater.program.nearest import nearest
+
+
+def named_row(
+    table: Table, names: Sequence[str], row: Any, code_of: Callable[[Any, Type, Symbols], int], symbols: Symbols
+) -> tuple[tuple[Any, ...], Codes]:
+    """A row that a user names, as a tuple and as codes of what is stored; time and lease count for nothing."""
+    taken = take_in(Header(table.name, tuple(names), True), [row])
+    if taken.rejected:
+        raise DataError(f"`{table.name}`: {taken.rejected[0].reason}: {shown(row)}")
+    values = tuple(column[0] for column in taken.columns)
+    codes = np.zeros((1, len(table.types)), dtype=np.int64)
+    try:
+        for value, column in zip(values, table.written, strict=True):
+            if column.at is not None and column.at != table.time:
+                fitting = fit(value, column.type, nullable=column.at in table.nullable)
+                codes[0, column.at] = code_of(fitting, column.type, symbols)
+    except ValueError as problem:
+        raise DataError(f"{table.name}{values!r}: {problem}") from None
+    return values, codes
+
+
+def first_alike(table: Table, codes: Codes, there: Matrix) -> Codes:
+    """Of the rows `there` that look like a row of a bag, the first; if there is none, one that cannot be there."""
+    shown = [column.at for column in table.written if column.at is not None and column.at != table.time]
+    alike = there[(there[:, shown] == codes[:, shown]).all(axis=1)]
+    if alike.shape[0]:
+        return alike[:1].astype(np.int64)
+    codes[0, len(table.written) : len(table.written) + table.hidden] = -1
+    return codes
+
+
+def kept_values(table: Table, values: Sequence[Any]) -> tuple[Any, ...]:
+    """The values of a row that a user names, as provenance has them."""
+    types = [column.type for column in table.written]
+    return tuple(seen(fit(value, kind, nullable=True), kind) for value, kind in zip(values, types, strict=True))
+
+
+def tuples(table: Table, codes: Matrix, symbols: Symbols) -> Iterator[tuple[Any, ...]]:
+    """Rows of a table as its relation is written; times that are not kept are None."""
+    if not table.written:
+        return iter([()] * codes.shape[0])
+    columns = (
+        [None] * codes.shape[0]
+        if column.at is None
+        else to_values(codes[:, column.at], column.type, symbols, nullable=column.at in table.nullable)
+        for column in table.written
+    )
+    rows = zip(*columns, strict=True)
+    return map(Row, rows) if any(column.type.is_mixed for column in table.written) else rows
+
+
+def late_rows(
+    stores: Mapping[str, Store],
+    inserts: Mapping[str, Codes],
+    late: Mapping[str, npt.NDArray[np.bool_]],
+    symbols: Symbols,
+    now: Any,
+) -> tuple[Rejected, ...]:
+    """The rows that were late when the clock showed `now`, with the reason."""
+    reason = f"it lies further behind the clock ({now}) than the lateness of the stream allows"
+    return tuple(
+        Rejected(name, place, row, reason)
+        for name, which in late.items()
+        for place, row in zip(
+            np.flatnonzero(which).tolist(), tuples(stores[name].table, inserts[name][which], symbols), strict=True
+        )
+    )
+
+
+def unknown_relation(name: Any, program: CompiledProgram) -> str:
+    """The message of an error for a relation that is not maintained, or does not exist."""
+    if any(relation.name == name for relation in program.checked.relations):
+        return f"`{name}` is not maintained, because no query needs it; add `query {name}(...)`"
+    if not isinstance(name, str):
+        return f"a relation is given by its name, not as {shown(name)}"
+    close = nearest(name, [relation.name for relation in program.maintained.relations])
+    return f"there is no relation `{name}`" + (f"; did you mean `{close}`?" if close else "")
+
+
+def time_of(moment: int | None, clock: Type | None, symbols: Symbols) -> Any:
+    """A moment as users write it; None: none, or one that no clock gets to."""
+    if moment is None or clock is None or (clock is Type.TIMESTAMP and moment not in MOMENTS):
+        return None
+    return to_values(np.array([moment], dtype=np.int64), clock, symbols, nullable=False)[0]
