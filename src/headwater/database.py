@@ -87,7 +87,7 @@ class Database:
         nodes: int = NODES,
         order: Order = "value",
     ) -> None:
-        """`nodes` is the room for absorption provenance, kept or asked for; `order` that of its variables."""
+        """`nodes` bounds absorption provenance, kept or asked for; `order` that of its variables."""
         if not isinstance(program, CompiledProgram):
             raise TypeError(
                 f"Database takes a compiled program, not {type(program).__name__}; write Database(compile(text))"
@@ -141,7 +141,7 @@ class Database:
         """Delete, then insert, as one transaction.
 
         Rows may be tuples, dicts, a pandas or polars frame or an Arrow table. If a row does not fit its
-        relation, nothing is applied and DataError tells which; with `strict=False` such rows are set aside in
+        relation, nothing is applied and DataError says which; with `strict=False` such rows are set aside in
         `changes.rejected` and the rest is applied. `cancelled` is asked once a round; where it says yes, and after
         Ctrl-C, nothing is applied and KeyboardInterrupt is raised.
 
@@ -198,7 +198,7 @@ class Database:
 
     @property
     def now(self) -> Any:
-        """The moment that the clock shows: the latest that `advance` or a row's time has told; None: none yet."""
+        """The moment that the clock shows: the latest of `advance` and of the rows' times; None: none yet."""
         return self._time(self._shard.clock.now)
 
     @property
@@ -257,7 +257,7 @@ class Database:
         return codes if query is None else codes[in_order(self._table(relation), codes, self._symbols, query)]
 
     def _warn_of_missing(self, relation: str) -> None:
-        """Warn, once for each of them, of base relations that this view rests on and that nobody has given."""
+        """Warn, once for each of them, of base relations that this view rests on and that were not given."""
         if self._missing.keys() <= self._warned:
             return
         absent = [
@@ -392,7 +392,7 @@ class Database:
     def open(cls, path: str | PathLike[str]) -> Database:
         """A database that `save` wrote; raises StateError if the file is damaged or is none.
 
-        The file may come from anybody: whatever is in it, it is opened or refused, and no other file is read.
+        The file may be forged: whatever is in it, it is opened or refused, and no other file is read.
         """
         try:
             snapshot = Snapshot.read(Path(path))
@@ -529,7 +529,7 @@ class Database:
         if self._absorbed is not None:
             try:
                 self._absorbed = Absorbed(shard, self._endless(shard, self._known), self._nodes, self._order)
-            except BudgetSpent:  # in another order the same functions may need more room: then nothing is forgotten
+            except BudgetSpent:  # in another order the same functions may need more nodes: then nothing is forgotten
                 return
         self._symbols, self._shard = fresh, shard
 

@@ -186,7 +186,7 @@ def _expiries(store: Store) -> Expiries:
 
 
 def _age(store: Store) -> int:
-    """The column that tells which of two versions is newer."""
+    """The column by which one of two versions is newer."""
     column = store.table.time if store.table.time is not None else store.table.lease
     assert column is not None
     return column

@@ -92,8 +92,8 @@ class Shard:
         self._outboxes = Outboxes(self.stores, plan.shipments, routing)
 
     def _lasts(self, rule: FlatRule, position: int) -> bool:
-        """Whether heads may go on resting on a row that a version with a later lease replaced: if all that tells the
-        versions apart is what makes the head's own lease."""
+        """Whether heads may go on resting on a row that a version with a later lease replaced: if the
+        versions differ only in what makes the head's own lease."""
         parent, child = self.stores[rule.atoms[position]].table, self.stores[rule.table].table
         atom = [goal for goal in rule.body if isinstance(goal, Atom)][position]
         blind = parent.time is None or isinstance(atom.args[parent.time], Wildcard)

@@ -5,9 +5,9 @@
         outcome = drive(member.transaction(inserts, deletes), gang.swap)
 
 Every shard holds one stream to each other for as long as the gang lasts, and sends something on each in every round, be
-it empty: so everybody knows the most that anybody reported without a coordinator, and a peer that dies is noticed
+it empty: so all know the most that any shard reported, without a coordinator, and a peer that dies is noticed
 at once, because its streams break. Streams are read as fast as rows come, by threads of their own, so two shards that
-send each other much at the same time do not wait for each other. Nobody is ever more than one round ahead.
+send each other much at the same time do not wait for each other. No shard is ever more than one round ahead.
 
 Any failure, here or at a peer, is an ExchangeError (or what this shard itself raised) at every shard; its streams are
 cut, nothing listens any more, and the transactions are undone.
@@ -39,6 +39,8 @@ _END = (1 << 64) - 1  # the round that no shard reaches: a stream that ends as i
 
 
 class Gang:
+    """One shard of a gang, with its streams to and from all others."""
+
     def __init__(
         self,
         number: int,
@@ -96,7 +98,7 @@ class Gang:
             self._post.fail(_lost(peer, problem))
 
     def swap(self, outgoing: Outgoing) -> Incoming:
-        """Send a round and wait for everybody's."""
+        """Send a round and wait for those of all peers."""
         for peer, writer in self._writers.items():
             parcels = [(self.number, parcel) for parcel in outgoing.parcels.get(peer, ())]
             content = write_incoming(Incoming(parcels, outgoing.busy))
@@ -115,7 +117,7 @@ class Gang:
         return Incoming(parcels_in, Activity(busy))
 
     def close(self, *, failed: bool = False) -> None:
-        """Cut all streams and listen no more; unless it `failed`, tell the peers that all is well."""
+        """Cut all streams and listen no more; unless it `failed`, the peers see an orderly end."""
         self._closing = True
         for writer in self._writers.values():
             _end(writer, failed)

@@ -1,9 +1,9 @@
-"""Where the shards of a gang learn each other's addresses: one small server beside whoever started them.
+"""Where the shards of a gang learn each other's addresses: one small server in the process that started them.
 
 A shard calls with its number and its address, and is answered when all have called, or when its patience is at an end.
 A gang may be tried again under its name, while shards of an earlier try are still waiting or have been answered. Each
 call says its `turn`, a number that only grows: shards of one try have turns that differ by less than their number
-(Spark numbers tasks that way), and whoever is further behind belongs to a try that was given up.
+(Spark numbers tasks that way), and a shard that is further behind belongs to a try that was given up.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ _MOST_SHARDS = 1 << 16
 
 
 class Rendezvous(Server):
+    """The server; several gangs may meet at it, each under its name."""
+
     def __init__(self, host: str = "127.0.0.1", token: str | None = None, tls: Certificate | None = None) -> None:
         self.token = token or new_token()
-        self._meetings: dict[str, _Meeting] = {}  # those that wait for somebody
+        self._meetings: dict[str, _Meeting] = {}  # those that are not full
         self._changed = threading.Condition()
         self._closed = False
         super().__init__(host, self.token, tls)
@@ -48,7 +50,7 @@ class Rendezvous(Server):
                 raise flight.FlightServerError(f"this gang has {meeting.shards} shards")
             meeting.seat(number, turn, address)
             if meeting.is_full:
-                del self._meetings[gang]  # whoever calls now is of a later try
+                del self._meetings[gang]  # a shard that calls now is of a later try
             self._changed.notify_all()
             self._wait(meeting, number, turn, patience, context)
             if not (meeting.is_full and meeting.has(number, turn)):
@@ -61,7 +63,7 @@ class Rendezvous(Server):
         yield json.dumps(addresses).encode()
 
     def _wait(self, meeting: _Meeting, number: int, turn: int, patience: float, context: Any) -> None:
-        """Until everybody is there, or there is no use in waiting on."""
+        """Until all shards have come, or waiting on is of no use."""
         ends = time.monotonic() + patience
         while not meeting.is_full and meeting.has(number, turn) and time.monotonic() < ends:
             self._changed.wait(_GLANCE)
@@ -118,7 +120,7 @@ def meet(
     patience: float = _PATIENCE,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> list[str]:
-    """The addresses of all shards of a gang, once all have told theirs."""
+    """The addresses of all shards of a gang, once all have called."""
     asked = {
         "gang": gang, "number": number, "shards": shards, "address": address, "turn": turn, "patience": patience,
     }  # fmt: skip

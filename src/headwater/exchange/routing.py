@@ -23,7 +23,7 @@ _NULL = float(NULL)  # nulls live where this number would, whatever the type of 
 
 
 class Owners:
-    """Tells which of several shards own the rows of one of them; each symbol is hashed once."""
+    """The owners of values among several shards; each symbol is hashed once."""
 
     __slots__ = ("_hashes", "_known", "_symbols", "shards")
 
@@ -44,9 +44,9 @@ class Owners:
 
     def _learn(self, column: npt.NDArray[np.integer[Any]]) -> None:
         if len(self._symbols) > self._known.size:
-            room = max(16, 2 * len(self._symbols))
-            self._hashes = np.concatenate([self._hashes, np.zeros(room - self._hashes.size, dtype=np.uint64)])
-            self._known = np.concatenate([self._known, np.zeros(room - self._known.size, dtype=np.bool_)])
+            capacity = max(16, 2 * len(self._symbols))
+            self._hashes = np.concatenate([self._hashes, np.zeros(capacity - self._hashes.size, dtype=np.uint64)])
+            self._known = np.concatenate([self._known, np.zeros(capacity - self._known.size, dtype=np.bool_)])
         fresh = column[~self._known[column]]
         if fresh.size:
             distinct = np.unique(fresh)
@@ -68,7 +68,7 @@ def hash_numbers(codes: npt.NDArray[np.integer[Any]], kind: Type) -> Hashes:
 
 
 def hash_values(values: Iterable[Any]) -> Hashes:
-    """Hashes of Python values, one by one: strings, lists, and numbers of which only the run tells the type."""
+    """Hashes of Python values, one by one: strings, lists, and numbers whose type is only known at run time."""
     return _mixed(np.fromiter((_fingerprint(value) for value in values), dtype=np.uint64))
 
 

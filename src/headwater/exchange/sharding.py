@@ -43,6 +43,8 @@ KINDS = ("decomposed", "exchange", "single")
 
 
 class Place(Enum):
+    """Where the rows of a relation live that go by no column."""
+
     EVERYWHERE = "on every shard"
     FIRST = "on one shard"
 
@@ -59,7 +61,7 @@ Home: TypeAlias = Place | ByColumn
 
 @dataclass(frozen=True, slots=True)
 class Sharding:
-    """A value: it can be pickled and sent to whoever runs a shard."""
+    """A value: it can be pickled and sent to the process that runs a shard."""
 
     kind: str
     reason: str
@@ -121,7 +123,7 @@ class Sharding:
     def route(self, relation: str, rows: pa.Table, shards: int) -> list[tuple[int, pa.Table]]:
         """Which shards get which of these base rows, in their order, under the names of the relation's columns.
 
-        Raises DataError where a row has no value, or one of another type, in the column that tells its shard.
+        Raises DataError where a row has no value, or one of another type, in the column by which it is routed.
         """
         table = self.table(relation)
         taken = take_in(Header(relation, table.names, True, table.ordered), rows)

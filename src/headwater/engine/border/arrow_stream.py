@@ -1,8 +1,8 @@
-"""Reads Arrow tables from bytes that anybody may have written.
+"""Reads Arrow tables from bytes that may be forged.
 
 Arrow's own reader checks the layout of what it reads, but takes lengths at their word: a column of nulls holds any
 number of rows in no bytes, and a compressed one may be a thousand times larger than its bytes. So only columns are let
-in whose rows take room of their own, uncompressed; then a table is never much larger than its bytes. Headwater writes
+in whose rows take bytes of their own, uncompressed; then a table is never much larger than its bytes. Headwater writes
 nothing else. Whatever is wrong is a ValueError (Arrow's errors are).
 """
 
@@ -45,7 +45,7 @@ def read_stream(content: pa.Buffer) -> pa.Table:
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    """Whether every row of a column takes room of its own."""
+    """Whether every row of a column takes bytes of its own."""
     while any(is_list(kind) for is_list in _WIDE_LISTS):
         kind = kind.value_type
     if pa.types.is_dictionary(kind):

@@ -1,4 +1,4 @@
-"""Bags kept in sets: equal rows of a table are told apart by the number of the copy, in a hidden last column.
+"""Bags kept in sets: equal rows of a table differ in the number of the copy, in a hidden last column.
 
 The copies of a row are numbered from 0 without gaps. An insert adds copies behind the last one, a delete takes the last
 ones away; a row that is deleted more often than it is there is gone.

@@ -203,7 +203,7 @@ def _matches(query: Query, codes: Matrix, types: tuple[Type, ...], symbols: Symb
 def _asked_code(value: Any, kind: Type, symbols: Symbols) -> int | None:
     """The code of a query's constant, None if no row can hold it.
 
-    Where only the run tells a column's type, it may hold any value.
+    Where a column's type is only known at run time, it may hold any value.
     """
     try:
         return find_code(fit(value, kind, nullable=True), kind, symbols)

@@ -182,7 +182,7 @@ def _from_rows(header: Header, rows: Iterable[Any]) -> Intake:
 
 
 def _unordered(header: Header) -> DataError:
-    """An SQL table that nobody declared has its columns in the order in which the query mentions them."""
+    """An SQL table that is not declared has its columns in the order in which the query mentions them."""
     return DataError(
         f"error[HW801]: rows of `{header.relation}` come by position, but nobody told the order of its columns "
         f"({', '.join(header.names)}); give dicts or a frame with these names, "

@@ -1,4 +1,4 @@
-"""Base rows of one shard put into another of the same program, so that nothing that a user can see tells them apart.
+"""Base rows of one shard put into another of the same program, so that users see no difference.
 
 Rows of a relation that lives by the clock come to the new shard at the moment at which they came to the old one, or
 their leases would begin anew.

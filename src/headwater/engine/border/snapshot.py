@@ -2,13 +2,13 @@
 
 Layout: magic, length and checksum of the header, header (JSON), then the arrays, each at a multiple of 64 bytes with
 zeros between them. The header names every array's place and checksum and the length of the whole, so a file that was
-cut, or in which any byte changed, is told as damaged when it is read.
+cut, or in which any byte changed, is refused as damaged when it is read.
 
-Checksums tell damage, not intent: who writes a file can make them fit. So nothing in a file is taken at its word: the
-header is read key by key, arrays have the kinds of numbers that a store has and lie side by side, and every number
+Checksums find damage, not intent: the writer of a file can make them fit. So nothing in a file is trusted: the header
+is read key by key, arrays have the kinds of numbers that a store has and lie side by side, and every number
 in them is looked at before the rows are used (see `soundness`). Nothing is allocated that is much larger than the
 file. What follows from the rows (counts, bounds, the table of identities, indexes, lists of children) is not in the
-file: it is made from them when somebody first asks. Nothing in the file is executed, and no other file is read.
+file: it is made from them when it is first needed. Nothing in the file is executed, and no other file is read.
 
 Shards opened from one file and given the same transactions stay equal to the last row number and witness. The shard
 that was saved need not: its indexes have grown in the order in which its rows came.
@@ -100,7 +100,7 @@ def replace_file(path: Path, blocks: Iterator[bytes | memoryview]) -> None:
 
 
 class Snapshot:
-    """A saved shard, read and checked; `about` tells what to build, `fill` puts the rows in."""
+    """A saved shard, read and checked; `about` says what to build, `fill` puts the rows in."""
 
     def __init__(self, content: npt.NDArray[np.uint8], path: str) -> None:
         if bytes(content[: len(MAGIC)]) != MAGIC:
@@ -150,7 +150,7 @@ class Snapshot:
 
     @classmethod
     def map(cls, path: Path) -> Snapshot:
-        """Mapped, for a file that nobody writes to any more (it may be removed): pages are copied when written to."""
+        """Mapped, for a file that is not written to any more (it may be removed): pages are copied when written to."""
         try:
             if not path.stat().st_size:
                 return cls(np.zeros(0, dtype=np.uint8), str(path))

@@ -16,7 +16,7 @@ from headwater.engine.driver import drive
 from headwater.exchange.wire import Run, ship
 
 TURN = threading.RLock()
-"""Whoever works in this process holds it: a task, or a thread that does a neighbour's (see `neighbours`).
+"""Held by what works in this process: a task, or a thread that does the task of another worker (see `handover`).
 
 Tasks name it as `worker.TURN`: a name of its own would be pickled along.
 """

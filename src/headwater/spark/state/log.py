@@ -6,8 +6,8 @@ that state; a replay that leads to another one (with another version of a librar
 different state.
 
 A file is a sequence of frames, each with its length and checksum, and says what it is called: one that was put in the
-place of another is told. Nothing in it is executed, and nothing in it is taken at its word: columns, codes and senders
-are checked before a transaction is given them.
+place of another is refused. Nothing in it is executed or trusted: columns, codes and senders are checked before
+a transaction is given them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Entry:
     first: bool
     inserts: Tables
     deletes: Tables
-    now: int | None = None  # what the clock was told to show at least
+    now: int | None = None  # the least that the clock shows
     rounds: list[Incoming] = field(default_factory=list)
 
 

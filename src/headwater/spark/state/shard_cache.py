@@ -89,7 +89,7 @@ class ShardCache:
         part = _keep(assignment, member, entry, changed, seconds)
         if part.logs or not _is_exact(member):
             self._put(assignment, shard, _Warm(member, part.files))
-        told = Report(
+        report = Report(
             shard,
             assignment.batch,
             part,
@@ -101,7 +101,7 @@ class ShardCache:
             opening,
             member.shard.clock.now,
         )
-        return Done(outcome, told)
+        return Done(outcome, report)
 
     @contextmanager
     def reading(self, assignment: Assignment, shard: int) -> Iterator[Member]:
@@ -134,7 +134,7 @@ class ShardCache:
         return sum(warm.member.shard.nbytes for warm in self._warm.values())
 
     def _take(self, assignment: Assignment, shard: int) -> Member:
-        """The shard in the state that the assignment starts from. Whoever takes it puts it back if all went well."""
+        """The shard in the state that the assignment starts from. The caller puts it back if all went well."""
         part = assignment.parts[shard]
         warm = self._warm.pop((assignment.folder.path, shard), None)
         if warm is None or warm.files != part.files[: len(warm.files)] or not _is_of(warm.member, assignment):
