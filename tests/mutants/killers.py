@@ -106,7 +106,10 @@ EXPRESSIONS = (
 
 BY_FILE: dict[str, tuple[str, ...]] = {
     "engine/border/arrow_stream.py": ("tests/database/test_forged.py", *STATE),
-    "engine/border/answers.py": ("tests/database/test_edges.py", "tests/sql/test_recursion.py", *ENGINE),
+    "engine/border/changes.py": ("tests/database/test_edges.py", "tests/database/test_transactions.py"),
+    "engine/border/codec.py": ("tests/database/test_edges.py", "tests/sql/test_recursion.py", *ENGINE),
+    "engine/border/learnt_types.py": ("tests/database/test_types_learnt.py", *INTAKE),
+    "engine/border/lookup.py": ("tests/database/test_edges.py", "tests/database/test_proofs.py", *INTAKE),
     "engine/store/budget.py": ("tests/database/test_memory.py", "tests/database/test_guard.py", *ENGINE[:5]),
     "engine/border/checksum.py": ("tests/engine/test_snapshot.py", "tests/spark/test_checkpoint.py"),
     "engine/clock.py": (*TIMED, *ENGINE[:5]),
@@ -129,6 +132,8 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "engine/border/ordering.py": ("tests/database/test_edges.py", "tests/sql/test_recursion.py", *EXPRESSIONS),
     "engine/border/reload.py": ("tests/database/test_types_learnt.py", "tests/database/test_keeping.py", *ENGINE),
     "engine/store/sieve.py": (*TIMED, *ENGINE),
+    "engine/driver.py": ("tests/engine/test_one_sequence.py", *SHARDS),
+    "engine/shipping.py": SHARDS,
     "engine/shard.py": (
         "tests/database/test_edges.py",
         "tests/database/test_transactions.py",
