@@ -64,12 +64,12 @@ from headwater.program.inputs import needed
 from headwater.program.time.program_clock import clock_type
 from headwater.provenance.demand.asking import Questions
 from headwater.provenance.demand.questions import Bounds, Chances, Critical, Impact, chance_of, first
-from headwater.provenance.functions.node_budget import NODES, Room
+from headwater.provenance.functions.node_budget import NODES, NodeBudget
 from headwater.provenance.functions.variables import Order, Variables
 from headwater.provenance.witness.lifetime import valid_until
 from headwater.provenance.witness.proof import Fact, Proof
-from headwater.provenance.witness.reader import Reader, WhyNot
-from headwater.provenance.worlds.kept_worlds import Absorbed
+from headwater.provenance.witness.reader import ProofReader, WhyNot
+from headwater.provenance.worlds.kept_worlds import KeptWorlds
 
 _SYMBOLS_KEPT = 10_000
 MODES = ("witness", "absorption", "none")
@@ -126,7 +126,7 @@ class Database:
         self._keys = {one.name: one.key for one in self._model.relations if one.key is not None}
         self._settled = all_known(self._model, self._known)
         self._shard = self._new_shard(self._known)
-        self._nodes, self._order = Room(nodes).nodes, Variables(order).order
+        self._nodes, self._order = NodeBudget(nodes).nodes, Variables(order).order
 
     # Changing
 
@@ -290,7 +290,7 @@ class Database:
         """Why a row is there: its proof down to base facts, with the moment each of them ends."""
         found = self._alive(relation, row)
         with held_back():
-            return Reader(self._shard, self._time).proof(relation, found)
+            return ProofReader(self._shard, self._time).proof(relation, found)
 
     def why_not(self, relation: str, row: tuple[Any, ...]) -> WhyNot:
         """Why a row is not there: the rules that could have derived it, and where each of them fails."""
@@ -302,7 +302,7 @@ class Database:
         if store.table.base:
             return WhyNot(relation, row, [], "no such base row was inserted")
         with held_back():
-            reader = Reader(self._shard, self._time)
+            reader = ProofReader(self._shard, self._time)
             attempts = reader.attempts(relation, codes)
             instead = tuple(reader.standing(relation, codes))
         note = None if attempts or instead else "its group has no bindings: no rule's body holds for it"
@@ -435,9 +435,9 @@ class Database:
         self._absorbed = self._absorb(about["worlds"]) if self.provenance == "absorption" else None
         return self
 
-    def _absorb(self, packed: Mapping[str, Any] | None) -> Absorbed:
+    def _absorb(self, packed: Mapping[str, Any] | None) -> KeptWorlds:
         plan = self._endless(self._shard, self._known)
-        return Absorbed(self._shard, plan, self._nodes, self._order, packed)
+        return KeptWorlds(self._shard, plan, self._nodes, self._order, packed)
 
     def _named(self, relation: str, columns: list[str]) -> tuple[str, ...]:
         """The names that the data gave to the columns of a relation, from a file."""
@@ -528,7 +528,7 @@ class Database:
         shard.guard = self._guard
         if self._absorbed is not None:
             try:
-                self._absorbed = Absorbed(shard, self._endless(shard, self._known), self._nodes, self._order)
+                self._absorbed = KeptWorlds(shard, self._endless(shard, self._known), self._nodes, self._order)
             except BudgetSpent:  # in another order the same functions may need more nodes: then nothing is forgotten
                 return
         self._symbols, self._shard = fresh, shard

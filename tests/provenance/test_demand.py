@@ -10,7 +10,7 @@ import headwater as hw
 from headwater.provenance.demand.fixed_columns import clear_columns
 from headwater.provenance.demand.magic_sets import Demand, Question
 from headwater.provenance.demand.search import Search
-from headwater.provenance.functions.node_budget import Room
+from headwater.provenance.functions.node_budget import NodeBudget
 from headwater.provenance.worlds.kept_worlds import without_lease
 
 _NETWORK = """
@@ -43,7 +43,7 @@ def looked_at(db: hw.Database, relation: str, row: tuple[Any, ...]) -> dict[str,
     plan, shard = db._endless(db._shard, db._known), db._shard
     table = next(one for one in plan.tables if one.name == relation)
     asked = without_lease(table, shard.stores[relation].table, codes)
-    search = Search(shard, Demand(plan, relation, shard.stores[relation].table.time), asked, Room(), lambda: None)
+    search = Search(shard, Demand(plan, relation, shard.stores[relation].table.time), asked, NodeBudget(), lambda: None)
     return {name: {tuple(fact) for fact in facts.tolist()} for name, facts in search.facts().items() if len(facts)}
 
 

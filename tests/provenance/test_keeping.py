@@ -42,7 +42,7 @@ def answers(db: hw.Database, relation: str) -> dict[Any, Any]:
 def state(db: hw.Database) -> Any:
     worlds = db._absorbed.worlds  # type: ignore[union-attr]
     held = {name: {row: absorption.to_bytes(one) for row, one in worlds.rows(name)} for name in worlds.stores}
-    return held, worlds.variables.numbered(), worlds.room.held
+    return held, worlds.variables.numbered(), worlds.budget.held
 
 
 def test_running_out_of_room_leaves_the_database_as_it_was() -> None:

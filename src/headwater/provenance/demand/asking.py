@@ -1,7 +1,7 @@
-"""Questions to an engine: provenance is read where it is kept, or built for the one row that is asked about.
+"""Questions about rows of an engine: provenance is read where it is kept, or built for the row asked about.
 
 Where only witnesses are kept, a row's provenance comes from its cone if rules only add, else from the worlds of what
-it can depend on; both under a bound.
+it can depend on. A budget bounds both.
 """
 
 from __future__ import annotations
@@ -10,51 +10,47 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
-
 from headwater.core.errors import BudgetSpent
-from headwater.engine.codes.symbols import Codes
+from headwater.engine.reading import Codes, Matrix, TableReader
 from headwater.engine.shard import Change, Shard
-from headwater.engine.store.index import Matrix
-from headwater.engine.store.states import BASE, GONE
 from headwater.plan.model import Plan
 from headwater.provenance.demand.magic_sets import Demand
 from headwater.provenance.demand.questions import Bounds, Impact, RowProvenance, ranked
 from headwater.provenance.demand.search import Search
 from headwater.provenance.functions import absorption
 from headwater.provenance.functions.absorption import Function
-from headwater.provenance.functions.node_budget import Room
+from headwater.provenance.functions.node_budget import NodeBudget
 from headwater.provenance.functions.variables import MOST_VARIABLES, Fact, Order
-from headwater.provenance.witness.reader import Reader
+from headwater.provenance.witness.reader import ProofReader
 from headwater.provenance.worlds.cone import Cone, Node, only_adds
-from headwater.provenance.worlds.kept_worlds import Absorbed, Translated, without_lease
+from headwater.provenance.worlds.kept_worlds import KeptWorlds, Translation, without_lease
 from headwater.provenance.worlds.row_functions import values_of
 from headwater.provenance.worlds.worlds import Worlds
 
 
 class Questions:
-    """The questions about rows of one engine as it stands; `absorbed`: its worlds, if they are kept."""
+    """The questions about rows of one engine as it stands; `kept`: its worlds, if they are kept."""
 
     def __init__(
-        self, shard: Shard, plan: Callable[[], Plan], absorbed: Absorbed | None, nodes: int, order: Order
+        self, shard: Shard, plan: Callable[[], Plan], kept: KeptWorlds | None, nodes: int, order: Order
     ) -> None:
         """`plan` gives the engine's plan without leases, for provenance that is built on demand."""
         self._shard = shard
         self._plan = plan
-        self._absorbed = absorbed
+        self._kept = kept
         self._nodes = nodes
         self._order = order
 
     def about(self, table: str, codes: Codes, check: Callable[[], None]) -> RowProvenance:
-        """The provenance of one row; `BudgetSpent` where it needs more room."""
-        if self._absorbed is not None:
-            return RowProvenance(self._absorbed.function(table, codes), self._absorbed.worlds.fact, self._nodes)
+        """The provenance of one row; `BudgetSpent` where it needs too many nodes."""
+        if self._kept is not None:
+            return RowProvenance(self._kept.function(table, codes), self._kept.worlds.fact, self._nodes)
         return _on_demand(self._shard, self._plan(), table, codes, self._nodes, self._order, check)
 
     def probability(
         self, table: str, codes: Codes, chance: Callable[[Fact], Any], check: Callable[[], None]
     ) -> float | Bounds:
-        """Exact, or bounds where that needs more room."""
+        """Exact, or bounds where that needs too many nodes."""
         try:
             found = self.about(table, codes, check).probability(chance)
         except BudgetSpent:
@@ -65,14 +61,14 @@ class Questions:
         self, table: str, views: Mapping[str, Callable[[Matrix], Matrix]], check: Callable[[], None]
     ) -> list[Impact]:
         """The facts of a table by the rows of the views, of those asked for, that are there only because of each."""
-        if self._absorbed is not None:
-            return ranked(self._absorbed.impact(table, views))
-        store = self._shard.stores[table]
-        rows = store.alive()
+        if self._kept is not None:
+            return ranked(self._kept.impact(table, views))
+        reader = TableReader(self._shard.stores[table])
+        rows = reader.alive()
         found: dict[Fact, dict[str, int]] = {}
-        for row in rows[store.rules[rows] == BASE].tolist():
+        for row in rows[reader.inserted(rows)].tolist():
             check()
-            changes = self._shard.without({table: store.data[row : row + 1].astype(np.int64)})
+            changes = self._shard.without({table: reader.codes([row])})
             found[_fact(self._shard, (table, row))] = {
                 view: self._lost(view, asked, changes[view]) if view in changes else 0 for view, asked in views.items()
             }
@@ -88,48 +84,48 @@ class Questions:
 def _on_demand(
     shard: Shard, plan: Plan, table: str, codes: Codes, nodes: int, order: Order, check: Callable[[], None]
 ) -> RowProvenance:
-    """The provenance of one row of an engine; `BudgetSpent` where it needs more room."""
+    """The provenance of one row of an engine; `BudgetSpent` where it needs too many nodes."""
     if plan is not shard.plan or not only_adds(plan, table):
         engine = shard.stores[table].table
         demand = Demand(plan, table, engine.time)
-        here = next(one for one in plan.tables if one.name == table)
+        here = next(planned for planned in plan.tables if planned.name == table)
         asked = without_lease(here, engine, codes)
-        search = Search(shard, demand, asked, Room(nodes), check)
-        worlds = Worlds(plan, shard.symbols, Room(nodes), order, search.wanted())
+        search = Search(shard, demand, asked, NodeBudget(nodes), check)
+        worlds = Worlds(plan, shard.symbols, NodeBudget(nodes), order, search.wanted())
         worlds.load(search.facts(), search.stated(), check)
-        return RowProvenance(Translated(worlds, shard).function(table, codes), worlds.fact, nodes)
-    row = int(shard.stores[table].find(codes)[0])
-    if row < 0 or shard.stores[table].stamp[row] <= GONE:
+        return RowProvenance(Translation(worlds, shard).function(table, codes), worlds.fact, nodes)
+    row = int(TableReader(shard.stores[table]).find(codes)[0])
+    if row < 0:
         return RowProvenance(absorption.never(), lambda number: ("", ()), nodes)
-    cone = Cone(shard, table, row, Room(nodes), check)
+    cone = Cone(shard, table, row, NodeBudget(nodes), check)
     if len(cone.facts) > MOST_VARIABLES:
-        raise Room(nodes).spent()
+        raise NodeBudget(nodes).spent()
     facts = cone.in_depth()
     if callable(order):
         facts.sort(key=lambda fact: order(*_fact(shard, fact)))
     literals = {fact: absorption.literal(number) for number, fact in enumerate(facts)}
-    function = cone.function(literals, Room(nodes))
+    function = cone.function(literals, NodeBudget(nodes))
     return RowProvenance(function, lambda number: _fact(shard, facts[number]), nodes)
 
 
 def _bounds(
     shard: Shard, table: str, codes: Codes, chance: Callable[[Fact], Any], nodes: int, check: Callable[[], None]
 ) -> Bounds:
-    """Bounds of a row's probability for when its provenance needs too much room.
+    """Bounds of a row's probability for when its provenance needs too many nodes.
 
-    More facts never make such a row less probable: so take all but some facts to be gone, for the lower one, or to be
-    certain, for the upper. The facts that stay uncertain are those of the stored proof first, or those closest to
-    the row, as many as the room allows.
+    More facts never make such a row less probable. So the lower bound takes all but some facts to be gone, the upper
+    one takes them to be certain. The facts that stay uncertain are those of the row's proof first, or those closest to
+    the row, as many as the budget allows.
     """
     if not only_adds(shard.plan, table):
         return Bounds(0.0, 1.0)
-    row = int(shard.stores[table].find(codes)[0])
-    if row < 0 or shard.stores[table].stamp[row] <= GONE:
+    row = int(TableReader(shard.stores[table]).find(codes)[0])
+    if row < 0:
         return Bounds(0.0, 0.0)
-    proved = set(Reader(shard).proof(table, row).facts)
+    proved = set(ProofReader(shard).proof(table, row).facts)
     low, high = math.prod(float(chance(fact)) for fact in proved), 1.0
     try:
-        cone = Cone(shard, table, row, Room(nodes), check)
+        cone = Cone(shard, table, row, NodeBudget(nodes), check)
     except BudgetSpent:
         return Bounds(low, high)
     by_proof = sorted(cone.facts, key=lambda fact: _fact(shard, fact) not in proved)
@@ -152,7 +148,7 @@ def _approached(
         literals = {fact: absorption.literal(number) for number, fact in enumerate(uncertain)}
         chances = [chance(_fact(shard, fact)) for fact in uncertain]
         try:
-            function = cone.function({**dict.fromkeys(facts, rest), **literals}, Room(nodes))
+            function = cone.function({**dict.fromkeys(facts, rest), **literals}, NodeBudget(nodes))
         except BudgetSpent:
             return
         yield float(absorption.diagram(function).probability(chances.__getitem__))
@@ -160,5 +156,5 @@ def _approached(
 
 
 def _fact(shard: Shard, node: Node) -> Fact:
-    store = shard.stores[node[0]]
-    return node[0], values_of(store.table, store.data[node[1]].tolist(), shard.symbols)
+    reader = TableReader(shard.stores[node[0]])
+    return node[0], values_of(reader.table, reader.row(node[1]), shard.symbols)

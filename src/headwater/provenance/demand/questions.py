@@ -13,7 +13,7 @@ from headwater.core.errors import DataError
 from headwater.provenance.functions import absorption
 from headwater.provenance.functions.absorption import Function
 from headwater.provenance.functions.minimal_sets import MinimalSets
-from headwater.provenance.functions.node_budget import Room
+from headwater.provenance.functions.node_budget import NodeBudget
 from headwater.provenance.functions.variables import Fact
 
 Chances: TypeAlias = Any  # a number, or a mapping of relations to numbers or to mappings of rows to numbers
@@ -21,7 +21,7 @@ Chances: TypeAlias = Any  # a number, or a mapping of relations to numbers or to
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """A probability that is only known to lie between two numbers, because the room for exact provenance was spent."""
+    """A probability that is only known to lie between two numbers, because exact provenance needs too many nodes."""
 
     low: float
     high: float
@@ -55,7 +55,7 @@ class RowProvenance:
         return self._sets(absorption.diagram(self.function).dual())
 
     def _sets(self, nodes: Any) -> Iterator[list[Fact]]:
-        monotone = absorption.closed_upwards(nodes, Room(self._nodes).nodes)
+        monotone = absorption.closed_upwards(nodes, NodeBudget(self._nodes).nodes)
         for members in MinimalSets(absorption.diagram(monotone), self._nodes):
             yield [self._fact(number) for number in members]
 

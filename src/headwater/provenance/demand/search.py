@@ -1,53 +1,42 @@
-"""The search for all that one row can depend on: the values asked for, and the base rows that answer.
+"""The search for all that one row can depend on: the values asked for, and the base rows that match them.
 
-The rules of a `Demand` run over the engine's own base tables, by semi-naive rounds from the one row, so that the cost
-follows what is found and not what is stored. No world is told from another here: a negated goal holds in some, so it
-always passes, and the rows against it are looked for as well.
+The rules of a `Demand` run over the engine's own base tables, in semi-naive rounds from the one row, so that the cost
+follows what is found and not what is stored. The search covers all worlds at once: a negated goal holds in some of
+them, so it always passes, and the rows against it are looked for as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
-from headwater.engine.best.selection import rows_with
-from headwater.engine.codes.batch import Batch
-from headwater.engine.codes.symbols import Codes
-from headwater.engine.rules.context import Context
-from headwater.engine.rules.delta_rule import Runner
+from headwater.engine.reading import EVER, Batch, Codes, Journal, Rows, RowSet, Runner, TableReader, context
 from headwater.engine.shard import Shard
-from headwater.engine.store.index import Rows
-from headwater.engine.store.journal import Journal
-from headwater.engine.store.states import BASE, EVER
-from headwater.engine.store.store import Store
 from headwater.plan import delta_rules
-from headwater.plan.model import FlatRule, Join
+from headwater.plan.model import FlatRule
 from headwater.plan.tables import Draft
 from headwater.provenance.demand.magic_sets import Demand
-from headwater.provenance.functions.node_budget import Room
-from headwater.provenance.worlds.all_derivations import Row, Wanted, heads_of
-
-_ALIVE = 1
+from headwater.provenance.functions.node_budget import NodeBudget
+from headwater.provenance.worlds.all_derivations import Row, Wanted, heads_of, with_every_match
 
 
 class Search:
     """What a row, given in the columns of the plan that the demand is of, can depend on; `BudgetSpent` if too much."""
 
-    def __init__(self, shard: Shard, demand: Demand, row: Row, room: Room, check: Callable[[], None]) -> None:
+    def __init__(self, shard: Shard, demand: Demand, row: Row, budget: NodeBudget, check: Callable[[], None]) -> None:
         self._demand = demand
-        self._bases = {name: shard.stores[name] for name in demand.bases}
-        self._found = {name: Store(table) for name, table in demand.tables.items()}
-        self._context = Context({**self._bases, **self._found}, shard.symbols, holds_nulls=demand.holds_nulls)
-        self._room = room
+        self._bases = {name: TableReader(shard.stores[name]) for name in demand.bases}
+        self._found = {name: RowSet(table) for name, table in demand.tables.items()}
+        self._context = context({**self._bases, **self._found}, shard.symbols, holds_nulls=demand.holds_nulls)
+        self._budget = budget
         self._spent = 0
         self._check = check
-        self._met = {name: np.zeros(store.size, dtype=np.bool_) for name, store in self._bases.items()}
+        self._met = {name: np.zeros(base.size, dtype=np.bool_) for name, base in self._bases.items()}
         key = np.array([[row[column] for column in demand.goal.columns]], dtype=np.int64).reshape(1, -1)
         if demand.goal.table in self._bases:
-            store = self._bases[demand.goal.table]
-            self._met[store.name][rows_with(store.index(demand.goal.columns), key, store)[1]] = True
+            base = self._bases[demand.goal.table]
+            self._met[base.name][base.with_keys(demand.goal.columns, key)[1]] = True
         else:
             self._ask(key)
             self._meet()
@@ -63,16 +52,16 @@ class Search:
     def wanted(self) -> dict[str, Wanted]:
         """Of each derived table the values that it is asked for."""
         return {
-            name: [(one.columns, self._found[one.name]) for one in questions]
+            name: [(asked.columns, self._found[asked.name]) for asked in questions]
             for name, questions in self._demand.questions.items()
         }
 
     def _rows(self, *, stated: bool) -> dict[str, Codes]:
         found: dict[str, Codes] = {}
         for name, met in self._met.items():
-            store = self._bases[name]
-            rows = np.flatnonzero(met)
-            whole = store.data[rows[(store.rules[rows] != BASE) == stated]].astype(np.int64)
+            base = self._bases[name]
+            rows = np.flatnonzero(met).astype(np.int32)
+            whole = base.codes(rows[base.inserted(rows) != stated])
             found[name] = whole[:, : len(self._demand.bases[name].types)]  # leases stand last
         return found
 
@@ -110,18 +99,13 @@ class Search:
     def _runner(self, rule: FlatRule, atom: int, *, whole: bool = False) -> Runner:
         draft = Draft(rule.origin, rule.table, rule.head, rule.body, rule.types, rule.nullable, ordered=True)
         delta_rule = delta_rules.arrive(draft, rule.id)[atom]
-        if whole:
-            steps = tuple(replace(step, any=False) if isinstance(step, Join) else step for step in delta_rule.steps)
-            delta_rule = replace(delta_rule, steps=steps)
-        return Runner(delta_rule, rule, self._context, searching=True)
+        return Runner(with_every_match(delta_rule) if whole else delta_rule, rule, self._context, searching=True)
 
     def _spend(self, batch: Batch) -> None:
         self._spent += batch.size
-        if self._spent > self._room.nodes:
-            raise self._room.spent()
+        if self._spent > self._budget.nodes:
+            raise self._budget.spent()
 
     def _take(self, name: str, parts: list[Codes]) -> Rows:
         """Store rows; those that are new."""
-        store, codes = self._found[name], np.concatenate(parts)
-        store.admit_rows(codes)
-        return store.merge(codes, np.zeros((codes.shape[0], 0), dtype=np.int32), BASE, _ALIVE, Journal())
+        return self._found[name].add(np.concatenate(parts), Journal())

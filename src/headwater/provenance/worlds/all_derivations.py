@@ -1,7 +1,7 @@
-"""All ways to derive rows: the delta rules of a rule made to find every derivation, with nothing left out.
+"""All derivations of rows: the delta rules of a rule, changed so that they find every derivation.
 
-The engine's own delta rules stop at the first match where one is as good as another, and drop a binding as soon as a
-negated goal fails. Provenance wants every derivation, and of a negated goal the rows that decide whether it holds.
+The engine's own delta rules stop at the first match where any will do, and drop a binding as soon as a negated goal
+fails. Provenance needs every derivation and, for a negated goal, the rows that match it.
 """
 
 from __future__ import annotations
@@ -14,36 +14,30 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from headwater.engine.best.selection import rows_with
-from headwater.engine.codes.batch import Batch
-from headwater.engine.codes.symbols import Codes, encode
-from headwater.engine.rules.context import Context
-from headwater.engine.rules.delta_rule import Runner
-from headwater.engine.store.index import Rows
-from headwater.engine.store.states import EVER, GONE
-from headwater.engine.store.store import Store
+from headwater.engine.codes.symbols import encode
+from headwater.engine.reading import EVER, Batch, Codes, Context, Rows, RowSet, Runner, TableReader
 from headwater.language.syntax import Negation, Variable
 from headwater.plan import delta_rules
 from headwater.plan.model import DeltaRule, FlatRule, Join, Pattern, Var
 from headwater.plan.tables import Draft
 
 Row = tuple[int, ...]
-Wanted: TypeAlias = Sequence[tuple[tuple[int, ...], Store]]  # columns of a table, and the values wanted there
+Wanted: TypeAlias = Sequence[tuple[tuple[int, ...], RowSet]]  # columns of a table, and the values wanted there
 
 
 @dataclass(frozen=True, slots=True)
-class Derivations:
-    """Derivations by one rule: heads as codes, the rows of each positive atom, and those that meet each negated one."""
+class RuleDerivations:
+    """Derivations by one rule: heads as codes, the row of each positive atom, the rows that match each negated one."""
 
     heads: Codes
     parents: tuple[list[int], ...]
     against: tuple[list[list[int]], ...]
 
 
-class Ways:
-    """One rule over the stores of a context, every row of which counts as it stands.
+class DerivationFinder:
+    """Finds the derivations of one rule over the rows alive in a context.
 
-    With `wanted`, only derivations of rows that have some of these values are found.
+    With `wanted`, it finds only derivations of rows that have some of these values.
     """
 
     def __init__(self, rule: FlatRule, context: Context, wanted: Wanted | None = None) -> None:
@@ -66,16 +60,14 @@ class Ways:
         alone = delta_rules.spontaneous(draft, rule.id)
         self._alone = None if alone is None else self._runner(alone)
         types = context.stores[rule.table].table.types
-        pull = delta_rules.pull(draft, rule.id, tuple(range(len(types))), types)
-        self._pull = self._runner(pull.delta_rule, pull.columns)
-        pulls = [delta_rules.pull(draft, rule.id, columns, types) for columns, _ in wanted or ()]
-        self._pulls = [self._runner(one.delta_rule, one.columns) for one in pulls]
+        keyed = [tuple(range(len(types))), *(columns for columns, _ in wanted or ())]
+        pulls = [delta_rules.pull(draft, rule.id, columns, types) for columns in keyed]
+        self._pull, *self._pulls = (self._runner(pull.delta_rule, pull.columns) for pull in pulls)
 
     def _runner(self, delta_rule: DeltaRule, columns: tuple[int, ...] | None = None) -> Runner:
-        steps = tuple(replace(step, any=False) if isinstance(step, Join) else step for step in delta_rule.steps)
-        return Runner(replace(delta_rule, steps=steps), self.rule, self._context, columns, searching=True)
+        return Runner(with_every_match(delta_rule), self.rule, self._context, columns, searching=True)
 
-    def through(self, atom: int, rows: Rows) -> Iterator[Derivations]:
+    def through(self, atom: int, rows: Rows) -> Iterator[RuleDerivations]:
         """Derivations that use one of these rows at a positive atom."""
         runner = self._arrive[atom]
         for batch in runner.from_rows(rows, EVER):
@@ -86,46 +78,48 @@ class Ways:
                 if asked.any():
                     yield self._found(runner, batch.take(asked))
 
-    def everything(self) -> Iterator[Derivations]:
-        """Every derivation there is, of rows that are wanted."""
+    def everything(self) -> Iterator[RuleDerivations]:
+        """Every derivation of the rows that are wanted."""
         if self._wanted is not None:
             for runner, (_, values) in zip(self._pulls, self._wanted, strict=True):
-                keys = values.data[values.alive()].astype(np.int64)
+                keys = values.codes(values.alive())
                 yield from (self._found(runner, batch) for batch in runner.from_keys(keys, None))
         elif self._alone is not None:
             yield from (self._found(self._alone, batch) for batch in self._alone.from_nothing())
         else:
             yield from self.through(0, self._context.stores[self.rule.atoms[0]].alive())
 
-    def of(self, heads: Codes) -> Iterator[Derivations]:
+    def of(self, heads: Codes) -> Iterator[RuleDerivations]:
         """Every derivation of these rows."""
         return (self._found(self._pull, batch) for batch in self._pull.from_keys(heads, None))
 
-    def _found(self, runner: Runner, batch: Batch) -> Derivations:
+    def _found(self, runner: Runner, batch: Batch) -> RuleDerivations:
         heads = heads_of(runner, batch)
         parents = tuple(batch.rows[atom].tolist() for atom in range(len(self.rule.atoms)))
-        return Derivations(heads, parents, tuple(self._met(meet, batch) for meet in self._against))
+        return RuleDerivations(heads, parents, tuple(self._matches(pattern, batch) for pattern in self._against))
 
-    def _met(self, meet: Pattern, batch: Batch) -> list[list[int]]:
+    def _matches(self, pattern: Pattern, batch: Batch) -> list[list[int]]:
         """For each binding the rows that match a negated atom."""
-        store = self._context.stores[meet.table]
-        keys = np.empty((batch.size, len(meet.key)), dtype=np.int64)
-        for at, (column, source) in enumerate(meet.key):
+        reader = TableReader(self._context.stores[pattern.table])
+        keys = np.empty((batch.size, len(pattern.key)), dtype=np.int64)
+        for at, (column, source) in enumerate(pattern.key):
             if isinstance(source, Var):
                 keys[:, at] = batch.columns[source.name]
             else:
-                keys[:, at] = encode(source.value, store.table.types[column], self._context.symbols)
+                keys[:, at] = encode(source.value, reader.table.types[column], self._context.symbols)
+        if len(pattern.key) == len(reader.table.types):
+            return [[row] if row >= 0 else [] for row in reader.find(keys).tolist()]
         found: list[list[int]] = [[] for _ in range(batch.size)]
-        if len(meet.key) == store.width:
-            for at, row in enumerate(store.find(keys).tolist()):
-                if row >= 0 and store.stamp[row] > GONE:
-                    found[at].append(row)
-            return found
-        index = store.index(tuple(column for column, _ in meet.key))
-        lefts, rights = rows_with(index, keys, store)
+        lefts, rights = reader.with_keys(tuple(column for column, _ in pattern.key), keys)
         for left, right in zip(lefts.tolist(), rights.tolist(), strict=True):
             found[left].append(right)
         return found
+
+
+def with_every_match(delta_rule: DeltaRule) -> DeltaRule:
+    """The same delta rule, with joins that do not stop at the first match."""
+    steps = tuple(replace(step, any=False) if isinstance(step, Join) else step for step in delta_rule.steps)
+    return replace(delta_rule, steps=steps)
 
 
 def heads_of(runner: Runner, batch: Batch) -> Codes:

@@ -1,7 +1,7 @@
 """Groups in all worlds at once: the best rows of each, and the rows of an aggregate.
 
-Which row is best, and what a count comes to, differs from world to world. So a group has as many possible rows as there
-are values it takes in some world, and each row's function says in which. An aggregate goes through its bindings and
+Which row is best, and what a count comes to, differs from world to world. A group has one possible row for each value
+that it takes in some world, and the row's function says in which worlds. An aggregate goes through its bindings and
 keeps, for every value reached so far, the worlds that reach it; each binding splits them in two.
 """
 
@@ -14,19 +14,18 @@ from typing import Any
 import numpy as np
 
 from headwater.core.types import Type
-from headwater.engine.best.versions import best_first
-from headwater.engine.codes.expressions import order_keys
 from headwater.engine.codes.symbols import NULL, Symbols, code_floats, code_of_float, null_code
+from headwater.engine.reading import best_first, order_keys
 from headwater.plan.model import Aggregation, Measure, Pick, Table
 from headwater.provenance.functions import absorption
 from headwater.provenance.functions.absorption import Function
-from headwater.provenance.functions.node_budget import Room
+from headwater.provenance.functions.node_budget import NodeBudget
 
 Row = tuple[int, ...]
 Candidates = Mapping[Row, Function]
 
 
-def best_rows(table: Table, candidates: Candidates, symbols: Symbols, room: Room) -> dict[Row, Function]:
+def best_rows(table: Table, candidates: Candidates, symbols: Symbols, budget: NodeBudget) -> dict[Row, Function]:
     """Each candidate with the worlds in which it has a place for at least one pick."""
     placed: dict[Row, Function] = {}
     for pick in table.picks:
@@ -34,13 +33,13 @@ def best_rows(table: Table, candidates: Candidates, symbols: Symbols, room: Room
         for row in candidates:
             groups.setdefault(tuple(row[column] for column in pick.group), []).append(row)
         for rows in groups.values():
-            for row, function in _placed(pick, table, rows, candidates, symbols, room):
-                placed[row] = room.disjunction(placed[row], function) if row in placed else function
+            for row, function in _placed(pick, table, rows, candidates, symbols, budget):
+                budget.add(placed, row, function)
     return {row: function for row, function in placed.items() if not absorption.is_never(function)}
 
 
 def _placed(
-    pick: Pick, table: Table, rows: list[Row], candidates: Candidates, symbols: Symbols, room: Room
+    pick: Pick, table: Table, rows: list[Row], candidates: Candidates, symbols: Symbols, budget: NodeBudget
 ) -> Iterable[tuple[Row, Function]]:
     ranked = np.array([[row[column] for column in pick.ranked] for row in rows], dtype=np.int64)
     keys = best_first(table, pick, ranked, symbols)
@@ -49,17 +48,17 @@ def _placed(
         by_value.setdefault(key, []).append(row)
     ahead = [absorption.always()]  # the worlds with exactly so many better values, fewer than there are places
     for equals in by_value.values():
-        free = room.any_of(ahead)
+        free = budget.any_of(ahead)
         if absorption.is_never(free):
             return
         for row in equals:
-            yield row, room.conjunction(candidates[row], free)
-        taken = room.any_of(candidates[row] for row in equals)
-        more = [room.difference(ahead[0], taken)]
+            yield row, budget.conjunction(candidates[row], free)
+        taken = budget.any_of(candidates[row] for row in equals)
+        more = [budget.difference(ahead[0], taken)]
         for fewer, exactly in pairwise(ahead):
-            more.append(room.disjunction(room.conjunction(fewer, taken), room.difference(exactly, taken)))
+            more.append(budget.disjunction(budget.conjunction(fewer, taken), budget.difference(exactly, taken)))
         if len(ahead) < pick.limit:
-            more.append(room.conjunction(ahead[-1], taken))
+            more.append(budget.conjunction(ahead[-1], taken))
         ahead = more
 
 
@@ -68,26 +67,19 @@ States = dict[tuple[Any, ...], Function]
 
 
 def aggregated(
-    plan: Aggregation, bindings: Mapping[Row, list[Binding]], width: int, symbols: Symbols, room: Room
+    plan: Aggregation, bindings: Mapping[Row, list[Binding]], width: int, symbols: Symbols, budget: NodeBudget
 ) -> dict[Row, Function]:
     """The possible rows of an aggregate head, from the bindings of each group."""
     found: dict[Row, Function] = {}
     for group, members in bindings.items():
-        ranks = [_ranks([codes[at] for codes, _ in members], one, symbols) for at, one in enumerate(plan.measures)]
+        ranks = [_ranks([codes[at] for codes, _ in members], by, symbols) for at, by in enumerate(plan.measures)]
         states: States = {(): absorption.always()}
         for codes, function in members:
-            states = _with_binding(
-                plan,
-                states,
-                codes,
-                [rank.get(code, 0) for rank, code in zip(ranks, codes, strict=True)],
-                function,
-                room,
-            )
+            places = [rank.get(code, 0) for rank, code in zip(ranks, codes, strict=True)]
+            states = _with_binding(plan, states, codes, places, function, budget)
         for state, function in states.items():
             if state:
-                row = _finished(plan, group, state, width)
-                found[row] = room.disjunction(found[row], function) if row in found else function
+                budget.add(found, _finished(plan, group, state, width), function)
     return found
 
 
@@ -98,7 +90,7 @@ def _ranks(codes: list[int], measure: Measure, symbols: Symbols) -> dict[int, in
 
 
 def _with_binding(
-    plan: Aggregation, states: States, codes: tuple[int, ...], ranks: list[int], function: Function, room: Room
+    plan: Aggregation, states: States, codes: tuple[int, ...], ranks: list[int], function: Function, budget: NodeBudget
 ) -> States:
     """The values that a group may have reached after one more binding, each with its worlds."""
     after: States = {}
@@ -108,18 +100,18 @@ def _with_binding(
             _moved(measure, state[at] if state else None, codes[at], ranks[at])
             for at, measure in enumerate(plan.measures)
         )
-        parts = ((state, room.difference(worlds, function)), (moved, room.conjunction(worlds, function)))
+        parts = ((state, budget.difference(worlds, function)), (moved, budget.conjunction(worlds, function)))
         for key, part in parts:
             if not absorption.is_never(part):
-                after[key] = room.disjunction(after[key], part) if key in after else part
+                budget.add(after, key, part)
                 held += absorption.size(part)
-        if room.held + held > room.nodes:
-            raise room.spent()
+        if budget.held + held > budget.nodes:
+            raise budget.spent()
     return after
 
 
 def _moved(measure: Measure, state: Any, code: int, rank: int) -> Any:
-    """What is known of a group after one more binding: the least that tells its value in the end."""
+    """The state of a measure after one more binding: as little as its value in the end needs."""
     if measure.nullable and code == NULL:
         return state
     match measure.function:
@@ -144,8 +136,8 @@ def _finished(plan: Aggregation, group: Row, state: tuple[Any, ...], width: int)
     row = [0] * width
     for column, code in zip(plan.group, group, strict=True):
         row[column] = code
-    for column, measure, one in zip(plan.positions, plan.measures, state, strict=True):
-        row[column] = _value(measure, one)
+    for column, measure, reached in zip(plan.positions, plan.measures, state, strict=True):
+        row[column] = _value(measure, reached)
     return tuple(row)
 
 
@@ -162,6 +154,6 @@ def _value(measure: Measure, state: Any) -> int:
             return code_of_float(total / count) if measure.function == "avg" else int(total)
         case _:
             total = 0.0
-            for one in code_floats(np.array(state, dtype=np.int64)).tolist():
-                total += one
+            for value in code_floats(np.array(state, dtype=np.int64)).tolist():
+                total += value
             return code_of_float(total / len(state) if measure.function == "avg" else total)

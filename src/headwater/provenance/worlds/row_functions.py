@@ -1,38 +1,33 @@
-"""Rows with their functions: every row that some world has, held in transactions, and packed to be saved.
+"""Rows with their functions: every row that some world has, changed in transactions, and packed to be saved.
 
-A function is never held that is false in every world: a row that loses its last world is gone. A transaction is kept or
-taken back whole, and so is the room that its functions take.
+A row whose function becomes false in every world is removed. A transaction is committed or undone whole, and so is the
+count of nodes that its functions take.
 """
 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from headwater.engine.border.soundness import refuse_unknown
 from headwater.engine.codes.columns import to_values
-from headwater.engine.codes.symbols import Codes, Symbols
-from headwater.engine.store.journal import Journal
-from headwater.engine.store.states import BASE, GONE
-from headwater.engine.store.store import Store
+from headwater.engine.reading import Codes, Journal, RowSet, Symbols, refuse_unknown, undo
 from headwater.plan.model import Table
 from headwater.provenance.functions import absorption
 from headwater.provenance.functions.absorption import Function
-from headwater.provenance.functions.node_budget import Room
+from headwater.provenance.functions.node_budget import NodeBudget
 from headwater.provenance.functions.variables import Fact, Order, Variables, by_value
 from headwater.provenance.worlds.all_derivations import Row
 
 Found = dict[Row, Function]
-_ALIVE = 1  # the stamp of every row that some world has
 
 
 @dataclass(slots=True)
 class _Transaction:
-    """What is needed to take it back, and what its strata have changed so far."""
+    """What undoing needs, and what the strata have changed so far."""
 
     journal: Journal
     held: int
@@ -43,12 +38,14 @@ class _Transaction:
     shrunk: set[str] = field(default_factory=set)  # tables with a row that some world has lost
 
 
-class Held:
-    def __init__(self, tables: Iterable[Table], symbols: Symbols, room: Room, order: Order) -> None:
-        self.room = room
+class RowFunctions:
+    """The rows of some tables with the function of each, and the variables that stand for base facts."""
+
+    def __init__(self, tables: Iterable[Table], symbols: Symbols, budget: NodeBudget, order: Order) -> None:
+        self.budget = budget
         self.symbols = symbols
-        self.tables = {one.name: one for one in tables}
-        self.stores = {name: Store(replace(table, depth=0)) for name, table in self.tables.items()}
+        self.tables = {table.name: table for table in tables}
+        self.stores = {name: RowSet(table) for name, table in self.tables.items()}
         self.functions: dict[str, list[Function | None]] = {name: [] for name in self.stores}
         self.variables = Variables("arrival" if order == "arrival" else self._placing(order))
         self._transaction: _Transaction | None = None
@@ -61,17 +58,22 @@ class Held:
 
     def function(self, table: str, row: Row) -> Function:
         """The worlds that have a row."""
-        number = self._find(table, row)
+        number = int(self.stores[table].find(np.array([row], dtype=np.int64).reshape(1, -1))[0])
         found = None if number < 0 else self.functions[table][number]
         return absorption.never() if found is None else found
 
     def rows(self, table: str) -> Iterable[tuple[Row, Function]]:
         """Every row that some world has."""
-        store, functions = self.stores[table], self.functions[table]
-        for number in store.alive().tolist():
+        reader = self.stores[table]
+        return ((tuple(reader.row(number)), function) for number, function in self.numbered(table))
+
+    def numbered(self, table: str) -> Iterator[tuple[int, Function]]:
+        """The number and the function of every row that some world has."""
+        functions = self.functions[table]
+        for number in self.stores[table].alive().tolist():
             function = functions[number]
             assert function is not None
-            yield tuple(store.data[number].tolist()), function
+            yield number, function
 
     def fact(self, variable: int) -> Fact:
         """The base fact that a variable stands for, as values."""
@@ -80,11 +82,6 @@ class Held:
 
     def _values(self, relation: str, codes: Row) -> tuple[Any, ...]:
         return values_of(self.tables[relation], codes, self.symbols)
-
-    def _find(self, table: str, row: Row) -> int:
-        store = self.stores[table]
-        number = int(store.find(np.array([row], dtype=np.int64).reshape(1, store.width))[0])
-        return number if number >= 0 and store.stamp[number] > GONE else -1
 
     # Transactions
 
@@ -100,16 +97,16 @@ class Held:
 
     def undo(self) -> None:
         transaction = self._ended()
-        transaction.journal.undo(self.stores)
+        undo(transaction.journal, self.stores)
         for table, row, function in reversed(transaction.replaced):
             self.functions[table][row] = function
         for fact in transaction.added:
             self.variables.discard(fact)
-        self.room.held = transaction.held
+        self.budget.held = transaction.held
 
     def begin(self) -> None:
         assert self._transaction is None, "one transaction at a time"
-        self._transaction = _Transaction(Journal(), self.room.held)
+        self._transaction = _Transaction(Journal(), self.budget.held)
 
     @property
     def now(self) -> _Transaction:
@@ -136,11 +133,8 @@ class Held:
             return
         self.now.deleted.extend(gone)
         absent = [self.variables[fact] for fact in gone]
-        for name, store in self.stores.items():
-            functions = self.functions[name]
-            for row in store.alive().tolist():
-                function = functions[row]
-                assert function is not None
+        for name in self.stores:
+            for row, function in self.numbered(name):
                 if absorption.depends(function, absent):
                     self.put(name, row, absorption.restrict(function, absent))
 
@@ -168,20 +162,20 @@ class Held:
         known = {number for _, number in facts}
         if packed["tables"].keys() != self.stores.keys():
             raise ValueError("its provenance is of other tables")
-        for name, one in packed["tables"].items():
-            content, end = b64decode(one["functions"], validate=True), 0
+        for name, saved in packed["tables"].items():
+            content, end = b64decode(saved["functions"], validate=True), 0
             found: Found = {}
-            for row, size in zip(one["rows"], one["sizes"], strict=True):
+            for row, size in zip(saved["rows"], saved["sizes"], strict=True):
                 function = absorption.from_bytes(content[end : end + size])
                 if size < 0 or not known.issuperset(absorption.support(function)) or absorption.is_never(function):
                     raise ValueError(f"the provenance of a row of `{name}` cannot be")
                 found[tuple(row)] = function
                 end += size
-            codes = np.array(list(found), dtype=np.int64).reshape(len(found), self.stores[name].width)
+            codes = np.array(list(found), dtype=np.int64).reshape(len(found), len(self.tables[name].types))
             if end != len(content) or codes.tolist() != [list(row) for row in found]:
                 raise ValueError(f"the provenance of `{name}` has rows that cannot be")
             refuse_unknown(self.tables[name], codes, self.symbols)
-            if self.tables[name].base and not all(self._is_fact(name, *one) for one in found.items()):
+            if self.tables[name].base and not all(self._is_fact(name, *entry) for entry in found.items()):
                 raise ValueError(f"the provenance of `{name}` is not that of facts")
             self.assign(name, found)
         self.commit()
@@ -189,18 +183,16 @@ class Held:
     def _is_fact(self, name: str, row: Row, function: Function) -> bool:
         """Whether a function is that of a base row: its own variable, or always true if the program states it."""
         known = (name, row) in self.variables
-        return absorption.same(
-            function, absorption.literal(self.variables[name, row]) if known else absorption.always()
-        )
+        own = absorption.literal(self.variables[name, row]) if known else absorption.always()
+        return absorption.same(function, own)
 
     # Rows
 
     def numbers(self, table: str, rows: Collection[Row]) -> list[int]:
         """The numbers of rows that some world has from now on."""
         store, functions = self.stores[table], self.functions[table]
-        codes = np.array(list(rows), dtype=np.int64).reshape(len(rows), store.width)
-        store.admit([codes[:, column] for column in range(store.width)])
-        store.merge(codes, np.zeros((len(rows), 0), dtype=np.int32), BASE, _ALIVE, self.now.journal)
+        codes = np.array(list(rows), dtype=np.int64).reshape(len(rows), len(store.table.types))
+        store.add(codes, self.now.journal)
         functions.extend([None] * (store.size - len(functions)))
         return store.find(codes).tolist()
 
@@ -226,31 +218,24 @@ class Held:
         old = functions[number]
         self.now.replaced.append((table, number, old))
         if old is not None:
-            self.room.release(old)
+            self.budget.release(old)
         if absorption.is_never(function):
             functions[number] = None
-            self.stores[table].set_state(np.array([number], dtype=np.int32), GONE, self.now.journal)
+            self.stores[table].remove(number, self.now.journal)
         else:
             functions[number] = function
-            self.room.hold(function)
+            self.budget.hold(function)
 
     def gain(self, table: str, gained: dict[int, Function]) -> None:
         changed = self.now.changed.setdefault(table, {})
         for number, function in gained.items():
-            changed[number] = self.room.disjunction(changed[number], function) if number in changed else function
-
-    def numbered(self, table: str) -> Iterable[tuple[int, Function]]:
-        functions = self.functions[table]
-        for number in self.stores[table].alive().tolist():
-            function = functions[number]
-            assert function is not None
-            yield number, function
+            self.budget.add(changed, number, function)
 
 
 def values_of(table: Table, codes: Sequence[int], symbols: Symbols) -> tuple[Any, ...]:
     """One row as values, in the columns that a user wrote."""
     return tuple(
-        to_values(np.array([codes[one.at]], dtype=np.int64), one.type, symbols, nullable=one.at in table.nullable)[0]
-        for one in table.written
-        if one.at is not None
+        to_values(np.array([codes[at]], dtype=np.int64), kind, symbols, nullable=at in table.nullable)[0]
+        for at, kind in ((column.at, column.type) for column in table.written)
+        if at is not None
     )
