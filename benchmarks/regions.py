@@ -24,7 +24,7 @@ import headwater as hw
 import regions_report
 from headwater.core.errors import BudgetSpent, GuardError
 from headwater.network.sensors import Grid, field
-from headwater.network.simulator.network import Budget, Network, Outcome
+from headwater.network.simulator.network import Network, NetworkOutcome, TransactionBudget
 from headwater.network.simulator.operators.minship import Eager, Lazy, Shipping
 from headwater.network.simulator.wire.message import put_rows
 from headwater.network.topology import Density, TransitStub, links, with_about
@@ -68,10 +68,12 @@ class Stopped(Exception):
 def network(text: str, way: str, seconds: float, nodes: int = NODES, disabled: Sequence[str] = ()) -> Network:
     strategy, shipping = WAYS[way]
     program = hw.compile(text, disabled=disabled)
-    return Network(program, nodes, strategy, shipping=shipping, budget=Budget(seconds=seconds, messages=None))
+    return Network(
+        program, nodes, strategy, shipping=shipping, budget=TransactionBudget(seconds=seconds, messages=None)
+    )
 
 
-def applied(made: Network, **rows: Any) -> Outcome:
+def applied(made: Network, **rows: Any) -> NetworkOutcome:
     try:
         return made.apply(**rows)
     except (GuardError, BudgetSpent) as problem:
@@ -118,7 +120,7 @@ def state_bytes(made: Network, most: int = 20_000) -> float:
     return total / len(made.nodes)
 
 
-def row(way: str, x: Any, outcomes: Sequence[Outcome], made: Network, view: str) -> Result:
+def row(way: str, x: Any, outcomes: Sequence[NetworkOutcome], made: Network, view: str) -> Result:
     traffic = [one.traffic for one in outcomes]
     return {
         "way": way,

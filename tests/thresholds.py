@@ -45,7 +45,7 @@ LOWERED: Mapping[str, int] = {
     "engine.rules.delta_rule._BUFFER": 2,
     "engine.turns._FEW": 1,
     "exchange.gang._PART": 64,
-    "network.simulator.provenance.absorbed._FEW": 0,
+    "network.simulator.provenance.absorption._FEW": 0,
     "network.simulator.provenance.fact_index._FEW": 0,
     "exchange.packing._SPARSE": 0,
     "provenance.demand.magic_sets._MOST": 1,

@@ -47,7 +47,7 @@ GANG = ("tests/exchange/test_gang.py", *SHARDS)
 
 NODES = (
     "tests/network/simulator/test_message.py",
-    "tests/network/simulator/test_named.py",
+    "tests/network/simulator/test_fact_index.py",
     "tests/network/simulator/test_paper_example.py",
     "tests/network/simulator/test_network.py",
     "tests/network/simulator/test_oracle_networks.py",

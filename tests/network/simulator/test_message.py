@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headwater.network.simulator.provenance.absorbed import Absorption
-from headwater.network.simulator.wire.message import Reader, put_packed, put_steps
+from headwater.network.simulator.provenance.absorption import Absorption
+from headwater.network.simulator.wire.message import WireReader, put_packed, put_steps
 from tests.engine.holding import pairs
 
 _NUMBERS = st.sets(st.integers(0, 300) | st.integers(0, 2**40), max_size=40).map(sorted)
@@ -19,7 +19,7 @@ def test_numbers_bit_by_bit(many: list[list[int]]) -> None:
     out = bytearray()
     for numbers in many:
         put_packed(out, numbers)
-    source = Reader(bytes(out))
+    source = WireReader(bytes(out))
     assert [source.packed(len(numbers)) for numbers in many] == many
 
 

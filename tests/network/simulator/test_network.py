@@ -10,12 +10,12 @@ import headwater as hw
 from headwater.core.errors import CheckProblem, DataError, EvaluationError, GuardError, StateError, UnknownRelation
 from headwater.core.types import Type
 from headwater.network.sensors import Grid, field
-from headwater.network.simulator.network import STRATEGIES, Budget, Network
+from headwater.network.simulator.network import STRATEGIES, Network, TransactionBudget
 from headwater.network.simulator.operators.minship import Eager, Lazy
-from headwater.network.simulator.provenance.absorbed import Absorption
-from headwater.network.simulator.provenance.relative import Graph
+from headwater.network.simulator.provenance.absorption import Absorption
+from headwater.network.simulator.provenance.relative import Relative
 from headwater.network.simulator.wire.links import Delays, Delivery, Links
-from headwater.network.simulator.wire.message import Batch, Says, decode, encode
+from headwater.network.simulator.wire.message import MessagePart, PartKind, decode, encode
 from headwater.network.topology import Density, TransitStub, links
 from tests.network.simulator.networked import WAYS
 
@@ -87,13 +87,13 @@ def test_messages_are_read_from_the_bytes_that_are_counted() -> None:
         ((("x", 1), ()), 2**63 - 1, 0.0, True),
     ]
     batches = [
-        Batch(Says.COME, 3, rows, b"\x00abc"),
-        Batch(Says.GO, 0, [(number,) for number in range(70_000)]),
-        Batch(Says.COME, 1, [(), ()]),
-        Batch(Says.DEAD, facts=[5, 1, 900]),
+        MessagePart(PartKind.COME, 3, rows, b"\x00abc"),
+        MessagePart(PartKind.GO, 0, [(number,) for number in range(70_000)]),
+        MessagePart(PartKind.COME, 1, [(), ()]),
+        MessagePart(PartKind.DEAD, facts=[5, 1, 900]),
     ]
     found = decode(encode(batches))
-    assert [one.says for one in found] == [one.says for one in batches]
+    assert [one.kind for one in found] == [one.kind for one in batches]
     assert [list(one.rows) for one in found] == [list(one.rows) for one in batches]
     assert (found[0].shipment, found[0].provenance) == (3, b"\x00abc")
     assert found[3].facts == [1, 5, 900]
@@ -107,14 +107,14 @@ def test_provenance_survives_its_bytes() -> None:
     cubes = [(), (7,), (1, 200, 30_000), either]
     found = absorption.decode(absorption.encode(cubes))
     assert [absorption.witnesses(one) for one in found] == [absorption.witnesses(one) for one in cubes]
-    graph = Graph()
+    graph = Relative()
     one = graph.joined(1, "p", ("x",), [graph.fact(3), graph.joined(0, "q", (1, "y"), [graph.fact(4)])])
     two = graph.either(one, graph.joined(2, "p", ("x",), [graph.fact(9)]))
     assert graph.decode(graph.encode([one, two, graph.fact(3)])) == [one, two, graph.fact(3)]
 
 
 def test_a_graph_whose_rows_only_support_each_other_holds_nothing_up() -> None:
-    graph = Graph()
+    graph = Relative()
     first = graph.joined(0, "p", (1,), [graph.fact(0)])
     second = graph.joined(1, "p", (2,), [first])
     circle = graph.either(first, graph.joined(1, "p", (1,), [second]))
@@ -136,7 +136,7 @@ def test_absorption_forgets_what_is_absorbed() -> None:
 
 def test_a_spent_budget_is_told_and_the_network_says_so_from_then_on() -> None:
     rows = [link[:2] for link in links(TransitStub(1, 2, 1, 6))]
-    made = Network(REACHABLE, 4, "absorption", shipping=Eager(), budget=Budget(messages=20))
+    made = Network(REACHABLE, 4, "absorption", shipping=Eager(), budget=TransactionBudget(messages=20))
     with pytest.raises(GuardError, match="20 messages"):
         made.apply(insert={"link": rows})
     with pytest.raises(StateError, match="half-way"):
@@ -146,7 +146,7 @@ def test_a_spent_budget_is_told_and_the_network_says_so_from_then_on() -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_recursion_without_end_is_stopped_even_within_one_node(strategy: str) -> None:
     endless = hw.compile("relation p(x: int). p2(X) :- p(X). p2(Y) :- p2(X), Y = X + 1.")
-    made = Network(endless, 1, strategy, budget=Budget(rows=5_000))
+    made = Network(endless, 1, strategy, budget=TransactionBudget(rows=5_000))
     with pytest.raises(GuardError, match="never end"):
         made.apply(insert={"p": [(0,)]})
 

@@ -10,7 +10,7 @@ import pytest
 import headwater as hw
 from headwater.network.simulator.network import Network
 from headwater.network.simulator.operators.minship import Eager, Lazy, Shipping
-from headwater.network.simulator.provenance.absorbed import Absorption
+from headwater.network.simulator.provenance.absorption import Absorption
 from headwater.network.simulator.wire.links import Delays
 from tests.engine.dred import delete_and_rederive
 from tests.network.simulator.test_network import closure

@@ -20,25 +20,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import Any
 
 from headwater.core.errors import GuardError, StateError, UnknownRelation
 from headwater.language.syntax import Query, Variable, Wildcard
-from headwater.network.simulator.annotated import Annotated, Numbers
+from headwater.network.simulator.annotated_node import AnnotatedNode, FactNumbers
 from headwater.network.simulator.layout.layout import Known, Places, layout
 from headwater.network.simulator.node import Maker, Node
 from headwater.network.simulator.operators.minship import Lazy, Shipping
-from headwater.network.simulator.provenance.absorbed import Absorption
+from headwater.network.simulator.provenance.absorption import Absorption
 from headwater.network.simulator.provenance.algebra import Algebra
-from headwater.network.simulator.provenance.relative import Graph
-from headwater.network.simulator.rows.table import Change
+from headwater.network.simulator.provenance.relative import Relative
+from headwater.network.simulator.rows.table import RowChange
 from headwater.network.simulator.rows.terms import Row
-from headwater.network.simulator.scan import Rows, Scan
-from headwater.network.simulator.two_phase import TwoPhase
+from headwater.network.simulator.scan import BaseScan, Rows
+from headwater.network.simulator.two_phase_node import TwoPhaseNode
 from headwater.network.simulator.wire import message
-from headwater.network.simulator.wire.links import Delays, Delivery, Links, Traffic
+from headwater.network.simulator.wire.links import Delays, Delivery, Links, LinkTraffic
 from headwater.pipeline import CompiledProgram, uncollected
 from headwater.plan.model import Table, literal
 
@@ -46,7 +46,7 @@ STRATEGIES = ("dred", "relative", "absorption", "witness")
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class TransactionBudget:
     """Where a transaction is stopped; None: no bound."""
 
     seconds: float | None = None
@@ -56,20 +56,20 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class NetworkOutcome:
     """What one transaction did: changes of the views, traffic between nodes, seconds of CPU of all nodes together."""
 
     changes: Mapping[str, tuple[list[Row], list[Row]]]  # rows that came, rows that went
-    traffic: Traffic
+    traffic: LinkTraffic
     seconds: float
 
 
 @dataclass(slots=True)
 class _Count:
-    traffic: Traffic = field(default_factory=Traffic)
+    traffic: LinkTraffic = field(default_factory=LinkTraffic)
     started: float = 0.0
     followed: int = 0
-    before: Traffic = field(default_factory=Traffic)
+    before: LinkTraffic = field(default_factory=LinkTraffic)
 
 
 class Network:
@@ -81,7 +81,7 @@ class Network:
         *,
         shipping: Shipping | None = None,
         delays: Delays | None = None,
-        budget: Budget | None = None,
+        budget: TransactionBudget | None = None,
         windows: Mapping[str, float] | None = None,
         places: Mapping[Any, int] | None = None,
         known: Known | None = None,
@@ -91,12 +91,12 @@ class Network:
             raise ValueError(f"a network has one node or more, not {nodes}")
         self.layout = layout(program, known or {})
         self._places = Places(nodes, places or {})
-        self._scan = Scan(self.layout, self._places, windows or {})
+        self._scan = BaseScan(self.layout, self._places, windows or {})
         self._links = Links(delays or Delays())
-        self._budget = budget or Budget()
+        self._budget = budget or TransactionBudget()
         self._count = _Count()
         self._broken = False
-        self.numbers = Numbers()
+        self.numbers = FactNumbers()
         self.algebra: Algebra[Any] | None = _algebra(strategy)
         make = _maker(strategy, self.algebra, shipping or Lazy(), self.numbers)
         self.nodes: list[Node] = [make(number, self.layout, self._places) for number in range(nodes)]
@@ -105,11 +105,11 @@ class Network:
         self._transact(self._scan.first(), first=True)
 
     @property
-    def traffic(self) -> Traffic:
+    def traffic(self) -> LinkTraffic:
         """Since the network was made."""
         return self._count.traffic
 
-    def apply(self, insert: Rows | None = None, delete: Rows | None = None, *, now: Any = None) -> Outcome:
+    def apply(self, insert: Rows | None = None, delete: Rows | None = None, *, now: Any = None) -> NetworkOutcome:
         """One transaction over base rows; `now` is its time, for rows that live by the clock.
 
         Rows of streams that are later than their stream allows are left out; `late` counts them.
@@ -118,7 +118,7 @@ class Network:
         with uncollected():  # rows and provenance hold no cycles either
             return self._transact(changes, first=False)
 
-    def advance(self, now: Any) -> Outcome:
+    def advance(self, now: Any) -> NetworkOutcome:
         """Let time pass: base rows whose window has ended go."""
         return self.apply(now=now)
 
@@ -148,14 +148,14 @@ class Network:
 
     def annotations(self, relation: str, row: Row) -> list[Any]:
         """What is stored of a row of a view: one annotation, or with lazy shipping several."""
-        annotated = (node for node in self.nodes if isinstance(node, Annotated))
+        annotated = (node for node in self.nodes if isinstance(node, AnnotatedNode))
         return [one for node in annotated for one in node.fixpoints[relation].store.kept(row)]
 
-    def _transact(self, changes: list[dict[str, Change]], *, first: bool) -> Outcome:
+    def _transact(self, changes: list[dict[str, RowChange]], *, first: bool) -> NetworkOutcome:
         if self._broken:
             raise StateError("a transaction of this network failed half-way; start another network")
         self._broken = True
-        self._count = _Count(self.traffic, time.process_time(), 0, self.traffic.copy())
+        self._count = _Count(self.traffic, time.process_time(), 0, replace(self.traffic))
         for node, change in zip(self.nodes, changes, strict=True):
             node.open(change)
         for stage in range(self.layout.stages.count):
@@ -174,7 +174,7 @@ class Network:
         self.numbers.release()
         self._broken = False
         seconds = time.process_time() - self._count.started
-        return Outcome(found, self.traffic.since(self._count.before), seconds)
+        return NetworkOutcome(found, self.traffic.since(self._count.before), seconds)
 
     def _settle(self) -> None:
         """Deliver messages until none is under way, and nobody has anything left that it held back."""
@@ -230,16 +230,16 @@ def _algebra(strategy: str) -> Algebra[Any] | None:
         case "absorption":
             return Absorption()
         case "relative":
-            return Graph()
+            return Relative()
         case "dred" | "witness":
             return None
     raise ValueError(f"there is no strategy {strategy!r}; the strategies are {', '.join(STRATEGIES)}")
 
 
-def _maker(strategy: str, algebra: Algebra[Any] | None, shipping: Shipping, numbers: Numbers) -> Maker:
+def _maker(strategy: str, algebra: Algebra[Any] | None, shipping: Shipping, numbers: FactNumbers) -> Maker:
     if algebra is None:
-        return partial(TwoPhase, witnesses=strategy == "witness")
-    return partial(Annotated, algebra=algebra, shipping=shipping, numbers=numbers)
+        return partial(TwoPhaseNode, witnesses=strategy == "witness")
+    return partial(AnnotatedNode, algebra=algebra, shipping=shipping, numbers=numbers)
 
 
 def _seen(table: Table, row: Row) -> Row:

@@ -1,8 +1,8 @@
-"""One node: its tables, the routes through its rules, and what it has to tell others.
+"""One node: its tables, its joins, and the messages it has to send.
 
-A transaction runs stage by stage. What a stage starts from are *inputs*: base rows, aggregates, and the upper
-copies of tables below; they change before the stage begins and hold still while it runs. How rows of the stage
-itself come and go is the strategy's business: `Annotated` keeps provenance, `TwoPhase` marks and derives again.
+A transaction runs stage by stage. A stage starts from its *inputs*: base rows, aggregates, and the upper copies of
+tables below; they change before the stage begins and stay the same while it runs. The strategy decides how rows of the
+stage itself come and go: `AnnotatedNode` keeps provenance, `TwoPhaseNode` marks and derives again.
 """
 
 from __future__ import annotations
@@ -15,25 +15,27 @@ from typing import Any, ClassVar
 
 from headwater.network.simulator.layout.layout import Layout, Places
 from headwater.network.simulator.layout.stages import upper_copy
-from headwater.network.simulator.rows.aggregation import Aggregator
-from headwater.network.simulator.rows.join import AbsentKey, Route
-from headwater.network.simulator.rows.table import Change, HashTable
+from headwater.network.simulator.rows.aggregation import GroupAggregator
+from headwater.network.simulator.rows.join import AbsentKey, DeltaJoin
+from headwater.network.simulator.rows.table import HashTable, RowChange
 from headwater.network.simulator.rows.terms import Row
-from headwater.network.simulator.wire.message import Batch
+from headwater.network.simulator.wire.message import MessagePart
 from headwater.plan.model import DeltaRule, FlatRule, Shipment
 
 
 @dataclass(slots=True)
-class Routes:
-    """The delta rules of the rules of one stage, by the table that they start from."""
+class StageJoins:
+    """The joins of the rules of one stage, by the table that they start from."""
 
-    arrive: dict[str, list[Route]] = field(default_factory=dict)
-    forbid: dict[str, list[Route]] = field(default_factory=dict)
-    allow: dict[str, list[Route]] = field(default_factory=dict)
-    spontaneous: list[Route] = field(default_factory=list)
+    arrive: dict[str, list[DeltaJoin]] = field(default_factory=dict)
+    forbid: dict[str, list[DeltaJoin]] = field(default_factory=dict)
+    allow: dict[str, list[DeltaJoin]] = field(default_factory=dict)
+    spontaneous: list[DeltaJoin] = field(default_factory=list)
 
 
 class Node(ABC):
+    """What both kinds of nodes share. `Network` calls `open`, the steps of each stage from `start` to `finish`, `close`."""
+
     phases: ClassVar[tuple[str, ...]]
     """The steps of a stage; all nodes finish one, and nothing is under way, before any node starts the next."""
 
@@ -43,24 +45,25 @@ class Node(ABC):
         self.places = places
         names = [*layout.tables, *map(upper_copy, layout.stages.upper)]
         self.tables: dict[str, HashTable[Any]] = {name: HashTable() for name in names}
-        self.shipments = {one.outbox: (at, one) for at, one in enumerate(layout.plan.shipments)}
-        self._shipment_of = {one.table: one for one in layout.plan.shipments}
+        self.shipments = {shipment.outbox: (at, shipment) for at, shipment in enumerate(layout.plan.shipments)}
+        self._shipment_of = {shipment.table: shipment for shipment in layout.plan.shipments}
         self.stage = 0
         self._followed = 0
         self._check: Callable[[int], None] = lambda _: None
-        self.changes: dict[str, Change] = {}  # of the inputs, in this transaction
-        self._aggregators = [Aggregator(one, layout.tables) for one in layout.plan.aggregations]
-        self._watched = {*layout.outputs, *layout.stages.upper, *(bag for one in self._aggregators for bag in one.bags)}
+        self.changes: dict[str, RowChange] = {}  # of the inputs, in this transaction
+        self._aggregators = [GroupAggregator(plan, layout.tables) for plan in layout.plan.aggregations]
+        bags = (bag for aggregator in self._aggregators for bag in aggregator.bags)
+        self._watched = {*layout.outputs, *layout.stages.upper, *bags}
         self._watched -= {name for name, table in layout.tables.items() if table.base}
         self._before: dict[str, dict[Row, bool]] = {}
-        self._routes = [Routes() for _ in range(layout.stages.count)]
-        self.pulls: dict[str, list[Route]] = {}
+        self.stage_joins = [StageJoins() for _ in range(layout.stages.count)]
+        self.pulls: dict[str, list[DeltaJoin]] = {}
         for rule in layout.plan.rules:
             if not layout.tables[rule.table].base:
-                self._add_routes(rule)
+                self._add_joins(rule)
 
     def watch(self, check: Callable[[int], None]) -> None:
-        """Have somebody told, now and then, how many rows were followed; it may stop the work by an exception."""
+        """Call `check` now and then with the rows followed since; it may raise to stop the transaction."""
         self._check = check
 
     def followed(self) -> None:
@@ -70,37 +73,31 @@ class Node(ABC):
             self._followed = 0
             self._check(1000)
 
-    def _add_routes(self, rule: FlatRule) -> None:
+    def _add_joins(self, rule: FlatRule) -> None:
         stage = self.layout.stages.of[rule.table]
         named = partial(self.layout.stages.read_as, stage=stage)
 
-        def route(delta_rule: DeltaRule) -> Route:
-            return Route(delta_rule, rule, self.layout.tables[rule.table].types, self.tables, named, self.absent)
+        def joined(delta_rule: DeltaRule) -> DeltaJoin:
+            return DeltaJoin(delta_rule, rule, self.layout.tables[rule.table].types, self.tables, named, self.absent)
 
-        routes = self._routes[stage]
-        for found, delta_rules in (
-            (routes.arrive, rule.arrive),
-            (routes.forbid, rule.forbid),
-            (routes.allow, rule.allow),
-        ):
-            for one in map(route, delta_rules):
-                assert one.table is not None
-                found.setdefault(one.table, []).append(one)
+        joins = self.stage_joins[stage]
+        kinds = ((joins.arrive, rule.arrive), (joins.forbid, rule.forbid), (joins.allow, rule.allow))
+        for found, delta_rules in kinds:
+            for join in map(joined, delta_rules):
+                assert join.table is not None
+                found.setdefault(join.table, []).append(join)
         if rule.spontaneous is not None:
-            routes.spontaneous.append(route(rule.spontaneous))
-        self.pulls.setdefault(rule.table, []).append(route(rule.pulls[0].delta_rule))
+            joins.spontaneous.append(joined(rule.spontaneous))
+        self.pulls.setdefault(rule.table, []).append(joined(rule.pulls[0].delta_rule))
 
     @property
-    def routes(self) -> Routes:
-        """Of the stage at hand."""
-        return self._routes[self.stage]
-
-    def routes_of(self, stage: int) -> Routes:
-        return self._routes[stage]
+    def joins(self) -> StageJoins:
+        """Those of the present stage."""
+        return self.stage_joins[self.stage]
 
     # The course of a transaction
 
-    def open(self, changes: Mapping[str, Change]) -> None:
+    def open(self, changes: Mapping[str, RowChange]) -> None:
         """Begin, with these changes of the base rows that live here."""
         self._before = {name: {} for name in self._watched}
         self.changes = {}
@@ -110,27 +107,28 @@ class Node(ABC):
     def start(self, stage: int) -> None:
         """Begin a stage: what it reads from below is complete."""
         self.stage = stage
-        for one in self._aggregators:
-            if self.layout.stages.of[one.plan.table] == stage:
-                self.enter(one.plan.table, one.settle({bag: self.net(bag) for bag in one.bags}))
+        for aggregator in self._aggregators:
+            table = aggregator.plan.table
+            if self.layout.stages.of[table] == stage:
+                self.enter(table, aggregator.settle({bag: self.net(bag) for bag in aggregator.bags}))
 
     @abstractmethod
     def run(self, phase: str, *, first: bool) -> None:
-        """One phase of the stage, as far as it goes without hearing from others."""
+        """One phase of the stage, as far as it goes without messages from others."""
 
     @abstractmethod
-    def receive(self, sender: int, batches: Iterable[Batch]) -> None:
-        """A message came; go on with it as far as it leads."""
+    def receive(self, sender: int, batches: Iterable[MessagePart]) -> None:
+        """A message came; follow it as far as it leads."""
 
     @abstractmethod
-    def collect(self) -> Mapping[int, list[Batch]]:
-        """What is to be sent, by receiver; it counts as sent."""
+    def collect(self) -> Mapping[int, list[MessagePart]]:
+        """The messages to send, by receiver; they count as sent."""
 
     def flush(self) -> None:  # noqa: B027  a node that holds nothing back has nothing to do
-        """Nothing is under way any more: let go what was held back."""
+        """No message is under way any more: send what was held back."""
 
     def finish(self) -> None:
-        """The stage is done: its tables are complete, and whoever stands above may read them."""
+        """The stage is done: its tables are complete, and later stages may read them."""
         for name in self.layout.stages.upper:
             if self.layout.stages.of[name] == self.stage:
                 self.enter(upper_copy(name), self.net(name))
@@ -140,7 +138,7 @@ class Node(ABC):
         """The transaction is done."""
 
     @abstractmethod
-    def enter(self, table: str, change: Change) -> None:
+    def enter(self, table: str, change: RowChange) -> None:
         """Change an input, and remember how."""
 
     @abstractmethod
@@ -172,19 +170,19 @@ class Node(ABC):
                 if other not in before:
                     before[other] = self.shows(table, other)
 
-    def net(self, table: str) -> Change:
+    def net(self, table: str) -> RowChange:
         """What came to a table and what went, in this transaction."""
         if table in self.changes:
             return self.changes[table]
         before = self._before.get(table, {})
         now = {row: self.shows(table, row) for row in before}
-        return Change(
+        return RowChange(
             [row for row, was in before.items() if now[row] and not was],
             [row for row, was in before.items() if was and not now[row]],
         )
 
     def belongs(self, table: str, row: Row) -> bool:
-        """Whether a row that was pulled may stand in this table here; what an outbox holds is sent to where it may."""
+        """Whether a row that was pulled is stored on this node; rows of an outbox are sent to their owner."""
         shipment = self._shipment_of.get(table)
         if shipment is None or shipment.column is None or shipment.everywhere:
             return True

@@ -16,9 +16,9 @@ from typing import Any
 
 from headwater.core.errors import DataError, UnknownRelation
 from headwater.engine.codes.fitting import fit
-from headwater.network.simulator.layout.base_lifetimes import Lives
+from headwater.network.simulator.layout.base_lifetimes import BaseLifetime
 from headwater.network.simulator.layout.layout import Layout, Places
-from headwater.network.simulator.rows.table import Change
+from headwater.network.simulator.rows.table import RowChange
 from headwater.network.simulator.rows.terms import Row
 
 Rows = Mapping[str, Iterable[Iterable[Any]]]
@@ -28,13 +28,13 @@ Rows = Mapping[str, Iterable[Iterable[Any]]]
 class _Base:
     """The rows of one base relation: by what they are, each with its age and the moment at which it goes."""
 
-    lives: Lives
+    lives: BaseLifetime
     rows: dict[Row, tuple[Row, float, float]] = field(default_factory=dict)
     by_key: dict[Row, Row] = field(default_factory=dict)
     waiting: dict[Row, float] = field(default_factory=dict)  # for their window to move, with the moment it does
 
 
-class Scan:
+class BaseScan:
     def __init__(self, layout: Layout, places: Places, windows: Mapping[str, float]) -> None:
         for name in windows:
             if name not in layout.locations:
@@ -48,9 +48,9 @@ class Scan:
             for name in layout.locations
         }
 
-    def first(self) -> list[dict[str, Change]]:
+    def first(self) -> list[dict[str, RowChange]]:
         """The facts that the program states, for each node."""
-        return self._placed({name: Change(sorted(rows, key=repr)) for name, rows in self._layout.facts.items()})
+        return self._placed({name: RowChange(sorted(rows, key=repr)) for name, rows in self._layout.facts.items()})
 
     def moment(self, time: Any) -> float:
         """A moment of the clock, given as the streams' times are."""
@@ -64,7 +64,7 @@ class Scan:
             raise DataError(f"error[HW803]: time does not go back: it is {self.now} already, not {time}")
         return moment
 
-    def apply(self, insert: Rows, delete: Rows, now: float | None) -> list[dict[str, Change]]:
+    def apply(self, insert: Rows, delete: Rows, now: float | None) -> list[dict[str, RowChange]]:
         """The net change of the base rows, for each node: what has ended goes first, then deletes, then inserts."""
         given_in = {name: self._fitting(name, rows) for name, rows in insert.items()}
         given_out = {name: self._fitting(name, rows) for name, rows in delete.items()}
@@ -115,12 +115,12 @@ class Scan:
             for identity in [one for one, (_, _, until) in base.rows.items() if until <= self.now]:
                 self._take_out(name, identity, before)
 
-    def _net(self, before: Mapping[str, Mapping[Row, bool]]) -> dict[str, Change]:
-        found: dict[str, Change] = {}
+    def _net(self, before: Mapping[str, Mapping[Row, bool]]) -> dict[str, RowChange]:
+        found: dict[str, RowChange] = {}
         for name, touched in before.items():
             stated = self._layout.facts.get(name, frozenset())
             base = self._base[name]
-            change = Change()
+            change = RowChange()
             for row, was in touched.items():
                 held = base.rows.get(base.lives.identity(row))
                 if row not in stated and was != (held is not None and held[0] == row):
@@ -188,13 +188,13 @@ class Scan:
                 raise DataError(f"error[HW801]: {name}, row {at}: {problem}") from None
         return found
 
-    def _placed(self, changes: Mapping[str, Change]) -> list[dict[str, Change]]:
-        found: list[dict[str, Change]] = [{} for _ in range(self._places.nodes)]
+    def _placed(self, changes: Mapping[str, RowChange]) -> list[dict[str, RowChange]]:
+        found: list[dict[str, RowChange]] = [{} for _ in range(self._places.nodes)]
         for name, change in changes.items():
             for row in change.came:
-                found[self._home(name, row)].setdefault(name, Change()).came.append(row)
+                found[self._home(name, row)].setdefault(name, RowChange()).came.append(row)
             for row in change.went:
-                found[self._home(name, row)].setdefault(name, Change()).went.append(row)
+                found[self._home(name, row)].setdefault(name, RowChange()).went.append(row)
         return found
 
     def _home(self, name: str, row: Row) -> int:

@@ -14,7 +14,7 @@ _NEVER = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
-class Lives:
+class BaseLifetime:
     identity: Callable[[Row], Row]  # the row without its time
     key: Callable[[Row], Row] | None = None
     time: int | None = None  # the column with a row's own time
@@ -28,7 +28,7 @@ class Lives:
     def ends(self) -> bool:
         return self.ttl is not None or self.size is not None
 
-    def with_window(self, span: float) -> Lives:
+    def with_window(self, span: float) -> BaseLifetime:
         """The same for rows that live so long, whatever the program says."""
         return replace(self, by_clock=True, ttl=span)
 
@@ -54,11 +54,11 @@ class Lives:
         return end if self.time is None else since, end
 
 
-def lives(relation: Relation) -> Lives:
+def lives(relation: Relation) -> BaseLifetime:
     """As the program says, of a relation as it was checked: a stream with its time, its key and its window."""
     life = lifetime(relation)
     time = None if life is None else relation.time
-    return Lives(
+    return BaseLifetime(
         identity=picker(tuple(at for at in range(relation.arity) if at != time)),
         key=None if relation.key is None else picker(relation.key),
         time=time,

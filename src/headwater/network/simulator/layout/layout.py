@@ -15,7 +15,7 @@ from headwater.core.errors import CheckProblem
 from headwater.core.types import Type
 from headwater.exchange.routing import hash_values, owners
 from headwater.language.syntax import Aggregate, Query
-from headwater.network.simulator.layout.base_lifetimes import Lives, lives
+from headwater.network.simulator.layout.base_lifetimes import BaseLifetime, lives
 from headwater.network.simulator.layout.stages import Stages, stages
 from headwater.network.simulator.rows.terms import Row
 from headwater.pipeline import CompiledProgram
@@ -38,7 +38,7 @@ class Layout:
     tables: Mapping[str, Table]
     stages: Stages
     locations: Mapping[str, int | None]  # of base relations: the column that says where a row lives; None: on node 0
-    lives: Mapping[str, Lives]  # of base relations
+    lives: Mapping[str, BaseLifetime]  # of base relations
     clock: Type | None  # what their times are, if they have any
     facts: Mapping[str, frozenset[Row]]  # base rows that the program itself states
     queries: tuple[Query, ...]

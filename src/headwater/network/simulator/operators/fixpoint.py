@@ -1,19 +1,18 @@
 """Fixpoint: the rows of one table on one node, each with its provenance (000, Algorithm 1).
 
-A derivation that is new, also of a row that is there, goes on to the joins; one that is absorbed does not. A row is
-in the view while its provenance holds.
+A new derivation, also of a row that is there, goes on to the joins; one that is absorbed does not. A row is in the view
+while its provenance holds.
 
 Where this departs from Algorithm 1:
 
-- What goes on is the derivation as it came, or all that is known of the row, whichever is smaller: absorption
-  makes the whole simpler than its parts. The algorithm sends `new AND NOT old`, which says the same to whoever knows
-  `old`, but is not monotone, and is wrong by itself once `old` has died.
-- The algorithm ignores deletions on the recursive stream and, in its code, sends none either (its text says that it
-  does). Here no deletion of a derived row travels at all: dead *facts* do, to every node that may name them, and each
-  node frees all its annotations of them: tables, joins and what waits in MinShip alike.
+- What goes on is the derivation as it came, or all that is known of the row, whichever is smaller: absorption can make
+  the whole simpler than its parts. The algorithm sends `new AND NOT old`, which is not monotone, and wrong once `old`
+  has died.
+- The algorithm's code sends no deletions (its text says that it does). Here none of a derived row is ever sent: dead
+  *facts* are, to every node that may name them, and each node removes them from all its annotations.
 - A table with aggregates lets only its best rows into the view (see `selection`), but keeps all.
-- With lazy shipping, derivations beyond the first are neither merged nor passed on (see `provenances`): whatever
-  they lead to has been told already, by the first.
+- With lazy shipping, derivations beyond the first are neither merged nor passed on (see `annotated_rows`): the first
+  has already led to all that they lead to.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from typing import Generic
 
 from headwater.network.simulator.operators.selection import AggSel
 from headwater.network.simulator.provenance.algebra import Algebra, Annotation
-from headwater.network.simulator.provenance.provenances import Provenances
+from headwater.network.simulator.provenance.annotated_rows import AnnotatedRows
 from headwater.network.simulator.rows.table import HashTable
 from headwater.network.simulator.rows.terms import Row
 from headwater.plan.model import Pick
@@ -35,7 +34,7 @@ class Fixpoint(Generic[Annotation]):
     def __init__(
         self, algebra: Algebra[Annotation], table: HashTable[Annotation], picks: tuple[Pick, ...], *, lazy: bool
     ) -> None:
-        self.store = Provenances(algebra, HashTable() if picks else table, lazy=lazy)
+        self.store = AnnotatedRows(algebra, HashTable() if picks else table, lazy=lazy)
         self.selection = AggSel(self.store, table, picks) if picks else None
 
     @property

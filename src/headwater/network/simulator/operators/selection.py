@@ -1,17 +1,17 @@
 """Aggregate selection on a stream of rows with provenance (000, Algorithm 4): only rows that are best go on.
 
 Of each group, and for each aggregate, the rows with the best value pass (ties too; for `top`, the best few values).
-All others are kept back, because one of them is best when those before it are gone. With several aggregates a row
-passes that is best for one of them.
+All others are kept back, because one of them is best once those before it are gone. With several aggregates, a row
+that is best for one of them passes.
 
 Where this departs from Algorithm 4:
 
-- A row that has been overtaken is not taken back downstream. It is still derivable, and whatever was built on it is
-  overtaken in its turn; taking it back costs messages and gains nothing. (The algorithm outputs a deletion of the
-  old best for every improvement.) When it is best again it passes again only if it has new derivations to tell of.
-- Ties pass; the algorithm keeps the first of them, so that which path is shown depends on the order of arrival.
-- A best row that loses a derivation but not its last one stays best; the algorithm replaces it by a search that may
-  find it again. When its group is empty, nothing is output; the algorithm outputs a null row.
+- An overtaken row is not withdrawn downstream: it is still derivable, and what was built on it is overtaken in its
+  turn. (The algorithm outputs a deletion of the old best for every improvement.) When it is best again, it passes again
+  only with new derivations.
+- Ties pass; the algorithm keeps the first of them, so that the result depends on the order of arrival.
+- A best row that loses a derivation but not its last one stays best; the algorithm searches again. For an empty group
+  nothing is output; the algorithm outputs a null row.
 - The provenance of every row is kept up to date, best or not (the algorithm's line 13 compares with an `oldPv` that
   it sets only for deletions).
 """
@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any, Generic
 
 from headwater.network.simulator.provenance.algebra import Annotation
-from headwater.network.simulator.provenance.provenances import Provenances
+from headwater.network.simulator.provenance.annotated_rows import AnnotatedRows
 from headwater.network.simulator.rows.join import picker
 from headwater.network.simulator.rows.table import HashTable, key_of
 from headwater.network.simulator.rows.terms import Row
@@ -55,15 +55,15 @@ class _Groups:
         if not left:
             del self.rows[group], self._best[group]
         elif self._value(row) in self._best[group]:
-            best = list({self._value(one): None for one in left})
+            best = list({self._value(row): None for row in left})
             self._trim(best)
             self._best[group] = best
 
     def is_best(self, row: Row) -> bool:
         return self._value(row) in self._best[self.group(row)]
 
-    def _before(self, one: Row, other: Row) -> bool:
-        left, right = self._rank(one), self._rank(other)
+    def _before(self, value: Row, other: Row) -> bool:
+        left, right = self._rank(value), self._rank(other)
         return bool(left > right if self._largest else left < right)
 
     def _trim(self, values: list[Row]) -> None:
@@ -71,7 +71,7 @@ class _Groups:
 
     def _rank(self, value: Row) -> Any:
         """A key that orders values; a null is worse than any of them."""
-        return [(not self._largest,) if one is None else (self._largest, _sortable(one)) for one in value]
+        return [(not self._largest,) if part is None else (self._largest, _sortable(part)) for part in value]
 
 
 def _sortable(value: Any) -> Any:
@@ -81,7 +81,7 @@ def _sortable(value: Any) -> Any:
     return (1, value) if isinstance(value, str) else (0, value)
 
 
-class Selection:
+class BestRows:
     """Which rows of a table with picks are best now."""
 
     def __init__(self, picks: tuple[Pick, ...]) -> None:
@@ -108,10 +108,12 @@ class Selection:
 class AggSel(Generic[Annotation]):
     """Rows with their provenance, of which the best pass to `passed`: what the joins see, or what is shipped."""
 
-    def __init__(self, store: Provenances[Annotation], passed: HashTable[Annotation], picks: tuple[Pick, ...]) -> None:
+    def __init__(
+        self, store: AnnotatedRows[Annotation], passed: HashTable[Annotation], picks: tuple[Pick, ...]
+    ) -> None:
         self.store = store
         self.passed = passed
-        self._selection = Selection(picks)
+        self._selection = BestRows(picks)
         self._lost: dict[Row, None] = {}  # rows beside which others may be best now
 
     def offer(self, row: Row, provenance: Annotation) -> list[tuple[Row, Annotation]]:
@@ -124,7 +126,7 @@ class AggSel(Generic[Annotation]):
         return self._passing(row)
 
     def without(self, dead: Set[int]) -> list[Row]:
-        """Facts died; the rows that are gone. What passes in their place is told by `passing`."""
+        """Facts died; the rows that are gone. `passing` gives what passes in their place."""
         gone = self.store.without(dead)
         for row in gone:
             self._selection.remove(row)
@@ -134,7 +136,7 @@ class AggSel(Generic[Annotation]):
             new = self.store.algebra.without(old, dead)
             if new is None:
                 self.passed.remove(row)
-                self._lost[row] = None  # what was told of it is gone; the rest, if any, passes if it is best
+                self._lost[row] = None  # what passed of it is gone; the rest, if any, passes if it is best
             elif new is not old:
                 self.passed.put(row, new)
         return gone
@@ -143,7 +145,7 @@ class AggSel(Generic[Annotation]):
         """What is best since others are gone."""
         rows = dict.fromkeys(self._selection.beside(list(self._lost)))
         self._lost = {}
-        return [one for row in rows for one in self._passing(row)]
+        return [passing for row in rows for passing in self._passing(row)]
 
     def shows(self, row: Row) -> bool:
         return row in self.store.table.rows and self._selection.is_best(row)

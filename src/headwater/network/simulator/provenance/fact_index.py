@@ -1,9 +1,9 @@
 """Which rows have an annotation that names a fact: so that a death costs what it touches, not what is stored.
 
-The lists are made when a fact dies for the first time: whoever only inserts pays nothing for them. From then on rows
-are noted with each annotation they get, and never taken out one by one: what is told of a fact are the rows that may
-name it, among them some that no longer do. Once those are too many, the lists are made anew. Annotations that do not
-tell their facts readily are *unlisted*: their rows are always to be asked.
+The lists are made when a fact dies for the first time, so inserts alone pay nothing for them. From then on rows are
+listed with each annotation they get, and never taken out one by one: a fact's list has the rows that may name it, among
+them some that no longer do. When those are too many, the lists are made anew. Rows whose annotations cannot list
+their facts cheaply are *unlisted*: they must always be looked at.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from headwater.network.simulator.rows.terms import Row
 _FEW = 1_000
 
 
-class Named(Generic[Annotation]):
+class FactIndex(Generic[Annotation]):
+    """Rows by the facts that their annotations name; a row may have several annotations."""
+
     def __init__(self, algebra: Algebra[Annotation], stored: Callable[[], Iterable[tuple[Row, Annotation]]]) -> None:
-        """`stored` gives all rows with their annotations; a row may have several."""
+        """`stored` gives all rows with their annotations."""
         self._facts = algebra.facts
         self._stored = stored
         self._lists: dict[int, list[Row]] | None = None
@@ -51,16 +53,13 @@ class Named(Generic[Annotation]):
             self._dropped += 1 if facts is None else len(facts)
 
     def of(self, dead: Set[int]) -> Iterable[Row]:
-        """The rows that may have had, listed, an annotation which names one of these facts."""
-        if self._lists is None:
-            self._make()
-        assert self._lists is not None
-        return dict.fromkeys(row for fact in dead for row in self._lists.get(fact, ()))
+        """The listed rows that may have an annotation which names one of these facts."""
+        lists = self._made()
+        return dict.fromkeys(row for fact in dead for row in lists.get(fact, ()))
 
     def unlisted(self) -> Iterable[Row]:
         """The rows that may have an annotation which is not listed."""
-        if self._lists is None:
-            self._make()
+        self._made()
         return self._unlisted
 
     def forget(self, dead: Set[int]) -> None:
@@ -71,8 +70,10 @@ class Named(Generic[Annotation]):
             for fact in dead:
                 self._lists.pop(fact, None)
 
-    def _make(self) -> None:
-        self._lists, self._unlisted = {}, {}
-        self._noted = self._dropped = 0
-        for row, annotation in self._stored():
-            self.note(row, annotation)
+    def _made(self) -> dict[int, list[Row]]:
+        if self._lists is None:
+            self._lists, self._unlisted = {}, {}
+            self._noted = self._dropped = 0
+            for row, annotation in self._stored():
+                self.note(row, annotation)
+        return self._lists

@@ -1,13 +1,13 @@
 """Relative provenance: a graph of derivations, each an edge from rows to the row that a rule derives from them.
 
 This is the baseline of 000, section 4 (after update exchange with mappings): a row is annotated with the edges by
-which it follows from facts, and whether it still follows when facts have died is found by going through the graph.
-It knows every intermediate row of every derivation, where absorption provenance knows only the facts; so it is
-larger, and two derivations from the same facts are two.
+which it follows from facts; a walk through the graph finds whether it still does when facts have died. It names every
+intermediate row of every derivation, where absorption provenance names only facts; so it is larger, and two derivations
+from the same facts are two.
 
-Where a row is derived in a circle, its graph also holds edges into the row itself that others have told. They count for
-nothing there: an annotation says that the row follows by its own last steps (`tops`), and holds only while one of them
-does without the row itself. So what one node tells another dies with the link that it was derived over.
+Where a row is derived in a circle, its graph also has edges into the row itself that came from other nodes. They do not
+count there: an annotation says that the row follows by its own last steps (`tops`), and holds only while one of them
+does without the row itself. So what a node sends to another dies with the link that it was derived over.
 """
 
 from __future__ import annotations
@@ -16,15 +16,12 @@ from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from headwater.network.simulator.rows.terms import Row
-from headwater.network.simulator.wire.message import Reader, put_number, put_rows, put_steps
+from headwater.network.simulator.wire.message import WireReader, put_number, put_rows, put_steps
 
 
 @dataclass(frozen=True, slots=True)
-class Derivations:
-    """The edges below one row, and of those into the row itself the ones by which it is said to follow.
-
-    All of them are numbers that the algebra gave.
-    """
+class DerivationGraph:
+    """The edges below one row, and those into the row itself by which it follows; edges are the algebra's numbers."""
 
     root: int
     edges: frozenset[int]
@@ -38,7 +35,7 @@ class _Edge:
     body: tuple[int, ...]
 
 
-class Graph:
+class Relative:
     """The algebra of derivation graphs. Rows of all tables and facts share one numbering; facts are negative."""
 
     def __init__(self) -> None:
@@ -48,54 +45,54 @@ class Graph:
         self._list: list[_Edge] = []
         self._from_fact: dict[int, list[int]] = {}  # the edges that lead from a fact
 
-    def fact(self, number: int) -> Derivations:
-        return Derivations(-1 - number, frozenset(), frozenset())
+    def fact(self, number: int) -> DerivationGraph:
+        return DerivationGraph(-1 - number, frozenset(), frozenset())
 
-    def always(self, table: str, row: Row) -> Derivations:
+    def always(self, table: str, row: Row) -> DerivationGraph:
         root = self._row(table, row)
         top = frozenset((self._edge(_Edge(root, 0, ())),))
-        return Derivations(root, top, top)
+        return DerivationGraph(root, top, top)
 
-    def joined(self, rule: int, table: str, row: Row, parts: Sequence[Derivations]) -> Derivations:
+    def joined(self, rule: int, table: str, row: Row, parts: Sequence[DerivationGraph]) -> DerivationGraph:
         root = self._row(table, row)
         top = frozenset((self._edge(_Edge(root, 1 + rule, tuple(part.root for part in parts))),))
-        return Derivations(root, top.union(*(part.edges for part in parts)), top)
+        return DerivationGraph(root, top.union(*(part.edges for part in parts)), top)
 
-    def either(self, one: Derivations, other: Derivations) -> Derivations:
-        if one is other or (other.edges <= one.edges and other.tops <= one.tops):
-            return one
-        return Derivations(one.root, one.edges | other.edges, one.tops | other.tops)
+    def either(self, old: DerivationGraph, new: DerivationGraph) -> DerivationGraph:
+        if old is new or (new.edges <= old.edges and new.tops <= old.tops):
+            return old
+        return DerivationGraph(old.root, old.edges | new.edges, old.tops | new.tops)
 
-    def without(self, one: Derivations, dead: Set[int]) -> Derivations | None:
-        if one.root < 0:
-            return None if -1 - one.root in dead else one
-        edges = {at: self._list[at] for at in one.edges}
+    def without(self, annotation: DerivationGraph, dead: Set[int]) -> DerivationGraph | None:
+        if annotation.root < 0:
+            return None if -1 - annotation.root in dead else annotation
+        edges = {at: self._list[at] for at in annotation.edges}
         left = {at: edge for at, edge in edges.items() if not any(part < 0 and -1 - part in dead for part in edge.body)}
         if len(left) == len(edges):
-            return one
-        left = {at: edge for at, edge in left.items() if edge.head != one.root or at in one.tops}
+            return annotation
+        left = {at: edge for at, edge in left.items() if edge.head != annotation.root or at in annotation.tops}
         holds = _derivable(left.values())
-        if one.root not in holds:
+        if annotation.root not in holds:
             return None
         kept = {at: edge for at, edge in left.items() if all(part < 0 or part in holds for part in edge.body)}
-        below = _below(one.root, kept)
-        return Derivations(one.root, below, one.tops & below)
+        below = _below(annotation.root, kept)
+        return DerivationGraph(annotation.root, below, annotation.tops & below)
 
-    def touched(self, annotations: Iterable[tuple[Row, Derivations]], dead: Set[int]) -> list[Row]:
+    def touched(self, annotations: Iterable[tuple[Row, DerivationGraph]], dead: Set[int]) -> list[Row]:
         roots = {-1 - fact for fact in dead}
         edges = {at for root in roots for at in self._from_fact.get(root, ())}
-        return [row for row, one in annotations if one.root in roots or not edges.isdisjoint(one.edges)]
+        return [row for row, graph in annotations if graph.root in roots or not edges.isdisjoint(graph.edges)]
 
-    def facts(self, one: Derivations) -> Sequence[int] | None:
+    def facts(self, annotation: DerivationGraph) -> Sequence[int] | None:
         return None
 
-    def size(self, one: Derivations) -> int:
-        return len(one.edges)
+    def size(self, annotation: DerivationGraph) -> int:
+        return len(annotation.edges)
 
-    def encode(self, annotations: Sequence[Derivations]) -> bytes:
-        edges = dict.fromkeys(at for one in annotations for at in sorted(one.edges))
+    def encode(self, annotations: Sequence[DerivationGraph]) -> bytes:
+        edges = dict.fromkeys(at for graph in annotations for at in sorted(graph.edges))
         place = {at: number for number, at in enumerate(edges)}
-        rows: dict[int, None] = {one.root: None for one in annotations if one.root >= 0}
+        rows: dict[int, None] = {graph.root: None for graph in annotations if graph.root >= 0}
         for at in edges:
             edge = self._list[at]
             rows.update((part, None) for part in (edge.head, *edge.body) if part >= 0)
@@ -124,15 +121,15 @@ class Graph:
             for part in edge.body:
                 put_part(part)
         put_number(out, len(annotations))
-        for one in annotations:
-            put_part(one.root)
-            for told in (one.edges, one.tops):
-                put_number(out, len(told))
-                put_steps(out, sorted(place[at] for at in told))
+        for graph in annotations:
+            put_part(graph.root)
+            for numbers in (graph.edges, graph.tops):
+                put_number(out, len(numbers))
+                put_steps(out, sorted(place[at] for at in numbers))
         return bytes(out)
 
-    def decode(self, content: bytes) -> list[Derivations]:
-        source = Reader(content)
+    def decode(self, content: bytes) -> list[DerivationGraph]:
+        source = WireReader(content)
         numbers: dict[int, int] = {}
         for (name,) in source.rows():
             places = [source.number() for _ in range(source.number())]
@@ -150,7 +147,7 @@ class Graph:
         for _ in range(source.number()):
             root = part()
             below, tops = (frozenset(edges[at] for at in source.steps(source.number())) for _ in range(2))
-            found.append(Derivations(root, below, tops))
+            found.append(DerivationGraph(root, below, tops))
         return found
 
     def _row(self, table: str, row: Row) -> int:

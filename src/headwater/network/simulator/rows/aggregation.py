@@ -1,8 +1,7 @@
-"""Aggregates over bindings (count, sum, avg, several in one head): the final step, worked out when a stage begins.
+"""Aggregates over bindings (count, sum, avg, several in one head): the last step, computed when a stage begins.
 
-A localised program has brought the bindings of a group together on one node, so this is local. Groups that no
-binding came to or went from are left alone. Floats are summed in ascending order, so that maintained equals
-recomputed to the last bit.
+A localised program has brought the bindings of a group to one node. Only groups with changed bindings are computed.
+Floats are summed in ascending order, so that maintained equals recomputed to the last bit.
 """
 
 from __future__ import annotations
@@ -13,36 +12,39 @@ from typing import Any
 from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
 from headwater.network.simulator.rows.join import picker
-from headwater.network.simulator.rows.table import Change
+from headwater.network.simulator.rows.table import RowChange
 from headwater.network.simulator.rows.terms import Row
 from headwater.plan.model import Aggregation, Measure, Table
 
 _INT64 = range(-(2**63), 2**63)
 
 
-class Aggregator:
+class GroupAggregator:
+    """The rows of one aggregate head on one node, by group."""
+
     def __init__(self, plan: Aggregation, tables: Mapping[str, Table]) -> None:
         self.plan = plan
-        self.bags = tuple(dict.fromkeys(one.table for one in plan.contributions))
+        sources = plan.contributions
+        self.bags = tuple(dict.fromkeys(source.table for source in sources))
         self._width = len(tables[plan.table].types)
-        self._group = [picker(one.group) for one in plan.contributions]
-        self._kinds = [[tables[one.table].types[at] for at in one.values] for one in plan.contributions]
+        self._group = [picker(source.group) for source in sources]
+        self._kinds = [[tables[source.table].types[at] for at in source.values] for source in sources]
         self._members: dict[Row, dict[tuple[int, Row], None]] = {}
         self._rows: dict[Row, Row] = {}
 
-    def settle(self, changes: Mapping[str, Change]) -> Change:
+    def settle(self, changes: Mapping[str, RowChange]) -> RowChange:
         """The change of the aggregates that follows from changes of the bindings."""
         touched: dict[Row, None] = {}
-        for at, one in enumerate(self.plan.contributions):
-            for row in changes[one.table].went:
+        for at, source in enumerate(self.plan.contributions):
+            for row in changes[source.table].went:
                 group = self._group[at](row)
                 self._members[group].pop((at, row))
                 touched[group] = None
-            for row in changes[one.table].came:
+            for row in changes[source.table].came:
                 group = self._group[at](row)
                 self._members.setdefault(group, {})[at, row] = None
                 touched[group] = None
-        found = Change()
+        found = RowChange()
         for group in touched:
             old, new = self._rows.pop(group, None), self._row(group)
             if new is not None:
@@ -62,7 +64,7 @@ class Aggregator:
         for value, column in zip(group, self.plan.group, strict=True):
             row[column] = value
         for at, (measure, column) in enumerate(zip(self.plan.measures, self.plan.positions, strict=True)):
-            row[column] = self._measure(measure, [self._value(one, at, measure) for one in members])
+            row[column] = self._measure(measure, [self._value(member, at, measure) for member in members])
         return tuple(row)
 
     def _value(self, member: tuple[int, Row], at: int, measure: Measure) -> Any:
@@ -72,7 +74,7 @@ class Aggregator:
         return float(value) if widens and value is not None and measure.function != "avg" else value
 
     def _measure(self, measure: Measure, values: list[Any]) -> Any:
-        """Nulls are left out; what is made of nothing else is null."""
+        """The aggregate of the values that are not null; null if there is none."""
         values = [value for value in values if value is not None]
         match measure.function:
             case "count":

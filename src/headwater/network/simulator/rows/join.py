@@ -1,14 +1,13 @@
-"""The pipelined hash join: one way through one rule, from a row that came or went to the rows that follow (000, 4.3).
+"""The pipelined hash join: one delta rule, from a row that came or went to the rows that follow (000, 4.3).
 
 The plan has a delta rule per atom of a rule; here each becomes a chain of lookups in the hash tables of one node.
 A result is a head row and the parts it was joined from: rows with their values.
 
-Where this departs from 000, Algorithm 2. The algorithm has two inputs, each with hash tables of its own; here a
-join has any number of inputs, and all joins of a node share one table per relation, so that nothing is stored
-twice. It also says what a deleted tuple does: it is subtracted from its own provenance (`pu AND NOT u.pv`, which
-leaves a formula that is not monotone) and joined on. What a deletion does is the business of the strategies, and
-none of them does that; the join only tells what would follow from a row. A derivation may be found more than once,
-when two of its rows come at the same time; all strategies absorb that.
+Where this departs from 000, Algorithm 2: the algorithm has two inputs, each with hash tables of its own; here a join
+has any number of inputs, and all joins of a node share one table per relation. The algorithm also joins deleted tuples,
+with a provenance that is not monotone (`pu AND NOT u.pv`); here strategies handle deletions, and the join only gives
+what would follow from a row. A derivation may be found twice, when two of its rows come at the same time; all
+strategies absorb that.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ Absences: TypeAlias = Callable[[AbsentKey], Any]
 Step: TypeAlias = Callable[[list[Binding], Looks], list[Binding]]
 
 
-class Route:
+class DeltaJoin:
     """A delta rule of the plan over the tables of one node."""
 
     __slots__ = ("_delta_rule", "_head", "_places", "_start", "_steps", "rule", "table")
@@ -66,7 +65,7 @@ class Route:
         types: tuple[Type, ...],
         tables: Tables,
         name: Callable[[str], str],
-        absences: Absences | None = None,
+        absences: Absences,
     ) -> None:
         self.rule = rule
         self.table = None if delta_rule.start is None else name(delta_rule.start.table)
@@ -90,7 +89,7 @@ class Route:
                 case Test(goal=goal):
                     self._steps.append(_test(holds(goal, slots)))
                 case Owned():
-                    raise AssertionError("what nodes derive is shipped, whoever owns it")
+                    raise AssertionError("nodes ship all that they derive")
                 case other:
                     assert_never(other)
         self._places = [order.index(atom) for atom in range(len(rule.atoms))]
@@ -115,7 +114,7 @@ class Route:
             raise EvaluationError(str(problem)) from problem
 
     def body(self, parts: tuple[Part, ...]) -> tuple[Row, ...]:
-        """The rows of the rule's atoms in the order of its text: what tells one derivation from another."""
+        """The rows of the rule's atoms in the order of its text: they identify the derivation."""
         return tuple([parts[at][0] for at in self._places])
 
 
@@ -192,9 +191,7 @@ def _join(pattern: Pattern, table: HashTable[Any], slots: dict[str, int]) -> Ste
     return run
 
 
-def _absent(
-    pattern: Pattern, name: str, table: HashTable[Any], slots: Mapping[str, int], absences: Absences | None
-) -> Step:
+def _absent(pattern: Pattern, name: str, table: HashTable[Any], slots: Mapping[str, int], absences: Absences) -> Step:
     columns = tuple(column for column, _ in pattern.key)
     key, found = _key(tuple(source for _, source in pattern.key), slots), table.index(columns)
     equal, hidden = pattern.equal, table.hidden
@@ -206,8 +203,7 @@ def _absent(
         for binding, parts in bindings:
             asked = key(binding)
             if not any(row not in hidden and all(row[x] == row[y] for x, y in equal) for row in found.get(asked, ())):
-                value = None if absences is None else absences(AbsentKey(name, columns, equal, asked))
-                out.append((binding, (*parts, ((), value))))
+                out.append((binding, (*parts, ((), absences(AbsentKey(name, columns, equal, asked))))))
         return out
 
     return run
@@ -226,19 +222,17 @@ def _let(compute: Getter) -> Step:
 
 
 def _test(check: Callable[[Row], bool]) -> Step:
-    return lambda bindings, _: [one for one in bindings if check(one[0])]
+    return lambda bindings, _: [binding for binding in bindings if check(binding[0])]
 
 
 def _builder(
     head: tuple[Source, ...], types: tuple[Type, ...], kinds: Mapping[str, Type], slots: Mapping[str, int]
 ) -> Callable[[Row], Row]:
-    plain = all(isinstance(one, Var) and not _widens(one, kind, kinds) for one, kind in zip(head, types, strict=True))
-    if plain:
-        return picker(tuple(slots[one.name] for one in head if isinstance(one, Var)))
-    getters = [fitted(_source(one, slots), kind) for one, kind in zip(head, types, strict=True)]
+    plain: list[int] = []
+    for source, kind in zip(head, types, strict=True):
+        if isinstance(source, Var) and (kinds[source.name] is kind or not (kind is Type.FLOAT or kind.has_floats)):
+            plain.append(slots[source.name])
+    if len(plain) == len(head):
+        return picker(tuple(plain))
+    getters = [fitted(_source(source, slots), kind) for source, kind in zip(head, types, strict=True)]
     return lambda binding: tuple(getter(binding) for getter in getters)
-
-
-def _widens(source: Source, kind: Type, kinds: Mapping[str, Type]) -> bool:
-    floats = kind is Type.FLOAT or kind.has_floats
-    return isinstance(source, Var) and floats and kinds[source.name] is not kind

@@ -1,7 +1,7 @@
-"""Rows in hash tables: the rows of one table on one node, and an index per join that asks for one.
+"""Rows in hash tables: the rows of one table on one node, with an index for each key that a join asks by.
 
-Every row carries a value: its provenance, its witness, whatever the strategy keeps. Rows may be *hidden*: they are
-still found by whoever looks at the past, and by nobody else.
+Every row carries a value: its provenance, its witness, whatever the strategy keeps. Rows may be *hidden*: only joins
+that look at the past still find them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(slots=True)
-class Change:
+class RowChange:
     """Rows of one table that came and went; no row is in both."""
 
     came: list[Row] = field(default_factory=list)
@@ -30,6 +30,8 @@ def key_of(columns: tuple[int, ...]) -> Callable[[Row], Any]:
 
 
 class HashTable(Generic[Value]):
+    """The rows of one table on one node."""
+
     __slots__ = ("_indexes", "hidden", "rows")
 
     def __init__(self) -> None:

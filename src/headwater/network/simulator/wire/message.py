@@ -1,8 +1,8 @@
-"""Messages as bytes: what is counted as traffic is what is sent, and what is received is read from it.
+"""Messages as bytes, in one form for all strategies: what is counted as traffic is what the receiver reads.
 
-A message holds batches: rows that come to a table or go from it, with their provenance if the strategy ships any, and
-facts that have died. Rows are written with each distinct value once and numbers for the rest, because most of a batch
-repeats a few addresses. All strategies share this form.
+A message has parts: rows that come to a table or go from it, with their provenance if the strategy ships any, and facts
+that have died. Each distinct value of the rows is written once and then named by a number, because most rows repeat a
+few addresses.
 """
 
 from __future__ import annotations
@@ -17,27 +17,31 @@ from typing import Any
 from headwater.network.simulator.rows.terms import Row
 
 
-class Says(Enum):
+class PartKind(Enum):
+    """What a part of a message is about: rows that come, rows that go, dead facts."""
+
     COME = 0
     GO = 1
-    DEAD = 2  # the facts with these numbers are gone, for ever
+    DEAD = 2  # the facts with these numbers never come back
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    says: Says
+class MessagePart:
+    """Rows of one shipment with their provenance, or the numbers of dead facts."""
+
+    kind: PartKind
     shipment: int = 0
     rows: Sequence[Row] = ()
     provenance: bytes = b""
     facts: Sequence[int] = ()
 
 
-def encode(batches: Sequence[Batch]) -> bytes:
+def encode(batches: Sequence[MessagePart]) -> bytes:
     out = bytearray()
     put_number(out, len(batches))
     for batch in batches:
-        out.append(batch.says.value)
-        if batch.says is Says.DEAD:
+        out.append(batch.kind.value)
+        if batch.kind is PartKind.DEAD:
             put_number(out, len(batch.facts))
             put_steps(out, sorted(batch.facts))
         else:
@@ -48,16 +52,16 @@ def encode(batches: Sequence[Batch]) -> bytes:
     return bytes(out)
 
 
-def decode(content: bytes) -> list[Batch]:
-    source = Reader(content)
-    found: list[Batch] = []
+def decode(content: bytes) -> list[MessagePart]:
+    source = WireReader(content)
+    found: list[MessagePart] = []
     for _ in range(source.number()):
-        says = Says(source.byte())
-        if says is Says.DEAD:
-            found.append(Batch(says, facts=source.steps(source.number())))
+        kind = PartKind(source.byte())
+        if kind is PartKind.DEAD:
+            found.append(MessagePart(kind, facts=source.steps(source.number())))
         else:
             shipment, rows = source.number(), source.rows()
-            found.append(Batch(says, shipment, rows, source.take(source.number())))
+            found.append(MessagePart(kind, shipment, rows, source.take(source.number())))
     return found
 
 
@@ -84,7 +88,7 @@ def put_steps(out: bytearray, numbers: Iterable[int]) -> None:
 def put_packed(out: bytearray, numbers: Sequence[int]) -> None:
     """Numbers from 0 on in strictly ascending order, bit by bit: the steps between them in Rice's code.
 
-    A step is told by how often 2**rest goes into it, that many ones and a zero, and by the `rest` bits that are left.
+    A step is written as its quotient by 2**rest, that many ones and a zero, and as the `rest` bits of its remainder.
     """
     if len(numbers) < 2:
         put_steps(out, numbers)
@@ -144,8 +148,8 @@ def _code(count: int) -> str:
     return "B" if count <= 2**8 else "H" if count <= 2**16 else "I"
 
 
-class Reader:
-    """Reads what the functions above have put."""
+class WireReader:
+    """Reads what the `put` functions wrote."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content

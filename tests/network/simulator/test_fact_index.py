@@ -6,16 +6,16 @@ import random
 
 import pytest
 
-from headwater.network.simulator.provenance.absorbed import Absorption
-from headwater.network.simulator.provenance.fact_index import Named
-from headwater.network.simulator.provenance.provenances import Provenances
+from headwater.network.simulator.provenance.absorption import Absorption
+from headwater.network.simulator.provenance.annotated_rows import AnnotatedRows
+from headwater.network.simulator.provenance.fact_index import FactIndex
 from headwater.network.simulator.rows.table import HashTable
 
 
 @pytest.mark.parametrize("lazy", [True, False])
 def test_oracle_rows_come_and_facts_die(lazy: bool) -> None:
     dice = random.Random(5)
-    store = Provenances(Absorption(), HashTable(), lazy=lazy)
+    store = AnnotatedRows(Absorption(), HashTable(), lazy=lazy)
     held: dict[tuple[int, ...], set[frozenset[int]]] = {}
     alive = set(range(30))
     for _ in range(400):
@@ -36,7 +36,7 @@ def test_oracle_rows_come_and_facts_die(lazy: bool) -> None:
 
 def test_rows_that_are_gone_do_not_pile_up() -> None:
     held: dict[tuple[int, ...], tuple[int, ...]] = {}
-    named = Named(Absorption(), held.items)
+    named = FactIndex(Absorption(), held.items)
     assert not list(named.of({0}))
     for number in range(1, 5_000):
         held[(number,)] = (0, number)

@@ -1,22 +1,19 @@
 """A node that keeps provenance with every row, and never waits for another (000, sections 4 and 5).
 
-Rows come with the facts they follow from. Facts die; each node that hears of it frees whatever it stores. Nothing
-else is ever taken back, so messages may come in any order between different senders, and nobody has to be done
-before anybody else.
+Rows come with the facts they follow from. When a fact dies, each node that hears of it removes the fact from all
+annotations it stores. Nothing else is ever withdrawn, so messages of different senders may arrive in any order.
 
-A death follows the rows: whoever hears of one tells the nodes to which it has sent a derivation that names the fact
-and that still held. So every node that may name the fact hears of it, by the way on which the fact itself came, and no
-message travels where no row would: where rows travel along links alone (002, Claim 1), so do deaths. A derivation over
-a link names the link; when the link is gone, nothing is left to tell across it.
+A death follows the rows: a node passes it on to the nodes to which it has sent a derivation that names the fact and
+still held. So it reaches every node that may name the fact, on the path of the fact itself: where rows travel along
+links alone (002, Claim 1), so do deaths. A derivation over a link names the link; when the link is gone, there is
+nothing left to send across it.
 
-Why the view is right when nothing is under way. Sound: an annotation holds only while facts are alive from which
-the row follows, whatever else has happened since it was written. Complete: take a rule and rows that its node
-stores. Their join was offered to MinShip, so either something that was sent for the head still holds, and then the
-head's owner has it, for it got all that was sent; or what was kept has been sent in its place. So the views are
-closed under the rules.
+Why the view is right when no message is under way. Sound: an annotation holds only while facts are alive from which
+the row follows. Complete: take a rule and rows that its node stores. Their join was offered to MinShip; either
+something that was sent for the head still holds, and the head's owner has it, or what was kept has been sent in its
+place. So the views are closed under the rules.
 
-The order of things within one message: rows are taken in before facts die, so that an alternative that travels with
-a death arrives before it.
+Within one message, rows are added before facts die: an alternative that travels with a death arrives before it.
 """
 
 from __future__ import annotations
@@ -30,18 +27,16 @@ from headwater.network.simulator.node import Node
 from headwater.network.simulator.operators.fixpoint import Fixpoint
 from headwater.network.simulator.operators.minship import Lazy, MinShip, Shipping
 from headwater.network.simulator.provenance.algebra import Algebra
-from headwater.network.simulator.provenance.provenances import Provenances
-from headwater.network.simulator.rows.join import AbsentKey, Part, Route
-from headwater.network.simulator.rows.table import Change, HashTable
+from headwater.network.simulator.provenance.annotated_rows import AnnotatedRows
+from headwater.network.simulator.rows.join import AbsentKey, DeltaJoin, Part
+from headwater.network.simulator.rows.table import HashTable, RowChange
 from headwater.network.simulator.rows.terms import Row
-from headwater.network.simulator.wire.message import Batch, Says
+from headwater.network.simulator.wire.message import MessagePart, PartKind
 
 
-class Numbers:
-    """Numbers for facts, given out by one register for all nodes; those of dead facts are used again.
-
-    They are free again only when the transaction is over: until then a message may still name them.
-    """
+class FactNumbers:
+    """Numbers for facts, one register for all nodes. Those of dead facts are used again once the transaction is over:
+    until then a message may still name them."""
 
     def __init__(self) -> None:
         self.names: dict[int, tuple[str, Row]] = {}
@@ -66,11 +61,19 @@ class Numbers:
         self._dead = []
 
 
-class Annotated(Node):
+class AnnotatedNode(Node):
+    """The strategies `absorption` and `relative`; `algebra` says which provenance rows carry."""
+
     phases: ClassVar[tuple[str, ...]] = ("flow",)
 
     def __init__(
-        self, number: int, layout: Layout, places: Places, algebra: Algebra[Any], shipping: Shipping, numbers: Numbers
+        self,
+        number: int,
+        layout: Layout,
+        places: Places,
+        algebra: Algebra[Any],
+        shipping: Shipping,
+        numbers: FactNumbers,
     ) -> None:
         self._algebra = algebra
         self._numbers = numbers
@@ -78,8 +81,8 @@ class Annotated(Node):
         self._facts: dict[tuple[str, Row], int] = {}
         self._absences: dict[str, dict[AbsentKey, int]] = {}
         super().__init__(number, layout, places)
-        aggregates = {one.table for one in layout.plan.aggregations}
-        self._homes = {one.outbox: one.table for one in layout.plan.shipments}
+        aggregates = {aggregation.table for aggregation in layout.plan.aggregations}
+        self._homes = {shipment.outbox: shipment.table for shipment in layout.plan.shipments}
         self.fixpoints = {
             name: Fixpoint(algebra, self.tables[name], table.picks, lazy=self._lazy)
             for name, table in layout.tables.items()
@@ -89,15 +92,15 @@ class Annotated(Node):
         self._inputs = [name for name in self.tables if name not in self.fixpoints and name not in self.shipments]
         self._dead: set[int] = set()
         self._dying: list[int] = []  # facts of this node that are to die when the stage runs
-        self._told: dict[int, Provenances[Any]] = {}  # by receiver: the derivations sent to it, as far as they hold
-        self._tell: dict[int, list[int]] = {}  # by receiver: facts that it must hear are dead
+        self._sent: dict[int, AnnotatedRows[Any]] = {}  # by receiver: the derivations sent to it that still hold
+        self._deaths: dict[int, list[int]] = {}  # by receiver: dead facts to be sent
         self._queue: deque[tuple[str, Row]] = deque()
         self._news: dict[tuple[str, Row], Any] = {}
         self._outgoing: dict[int, dict[int, list[tuple[Row, Any]]]] = {}
 
     # Inputs: each row is a fact of its own
 
-    def enter(self, table: str, change: Change) -> None:
+    def enter(self, table: str, change: RowChange) -> None:
         self.changes[table] = change
         hashed = self.tables[table]
         for row in change.went:
@@ -110,7 +113,7 @@ class Annotated(Node):
         self._forbid(table, change.came)
 
     def _forbid(self, table: str, came: list[Row]) -> None:
-        """Rows came that negated atoms had been told to be absent: those absences die."""
+        """Absences that negated atoms rest on die where a row has come that matches."""
         absences = self._absences.get(table)
         if not absences or not came:
             return
@@ -139,27 +142,27 @@ class Annotated(Node):
             dying, self._dying = self._dying, []
             self._lose(dying)
         if first and self.number == 0:
-            for route in self.routes.spontaneous:
-                self._follow(route, (), None)
+            for join in self.joins.spontaneous:
+                self._follow(join, (), None)
         for name, change in list(self.changes.items()):
             hashed = self.tables[name]
-            for route in self.routes.arrive.get(name, ()):
+            for join in self.joins.arrive.get(name, ()):
                 for row in change.came:
-                    self._follow(route, row, hashed.rows[row])
-            for route in self.routes.allow.get(name, ()):
+                    self._follow(join, row, hashed.rows[row])
+            for join in self.joins.allow.get(name, ()):
                 for row in change.went:
-                    self._follow(route, row, None)
+                    self._follow(join, row, None)
         self._work()
 
-    def receive(self, sender: int, batches: Iterable[Batch]) -> None:
+    def receive(self, sender: int, batches: Iterable[MessagePart]) -> None:
         dead: list[int] = []
         for batch in batches:
-            if batch.says is Says.DEAD:
+            if batch.kind is PartKind.DEAD:
                 dead += [number for number in batch.facts if number not in self._dead]
                 continue
             table = self.layout.plan.shipments[batch.shipment].table
-            for row, told in zip(batch.rows, self._algebra.decode(batch.provenance), strict=True):
-                provenance = self._algebra.without(told, self._dead) if self._dead else told
+            for row, sent in zip(batch.rows, self._algebra.decode(batch.provenance), strict=True):
+                provenance = self._algebra.without(sent, self._dead) if self._dead else sent
                 if provenance is not None:
                     self._offer(table, row, provenance)
         if dead:
@@ -172,23 +175,21 @@ class Annotated(Node):
         self._work()
 
     def _lose(self, dead: list[int], sender: int | None = None) -> None:
-        """Facts died: free everything of them, and find for what was lost another derivation, if there is one here."""
+        """Facts died: remove them from all annotations, and look for other derivations of the rows that were lost."""
         self._dead.update(dead)
         facts = frozenset(dead)
-        for receiver, told in self._told.items():
-            if told.touched(facts):
-                told.without(facts)
-                if receiver != sender:  # who brought the news has it
-                    self._tell.setdefault(receiver, []).extend(dead)
+        for receiver, sent in self._sent.items():
+            if sent.touched(facts):
+                sent.without(facts)
+                if receiver != sender:  # the sender knows already
+                    self._deaths.setdefault(receiver, []).extend(dead)
         for name in self._watched & self.fixpoints.keys():
             for row in self.fixpoints[name].store.touched(facts):
                 self.touch(name, row)
-        lost = [(name, row) for name, one in self.fixpoints.items() for row in one.without(facts)]
-        unsent = [(name, row) for name, one in self.ships.items() for row in one.without(facts)]
+        holders: list[tuple[str, Fixpoint[Any] | MinShip[Any]]] = [*self.fixpoints.items(), *self.ships.items()]
+        lost = [(name, row) for name, holder in holders for row in holder.without(facts)]
         if self._lazy:
             for name, row in lost:
-                self._pull(name, row)
-            for name, row in unsent:
                 self._pull(name, row)
         for name, fixpoint in self.fixpoints.items():
             for row, passing in fixpoint.passing():
@@ -197,19 +198,18 @@ class Annotated(Node):
             self._send(name, ship.passing() + ship.full())
 
     def _pull(self, table: str, row: Row) -> None:
-        """Offer what the node's own tables say of a row that has lost all that was told of it.
+        """Offer the smallest derivation that the node's own tables have for a row that lost all it had.
 
-        Where a row has several derivations here, the smallest is offered. To offer all of them would spare some
-        messages later, at the price of formulas that grow without bound: on a dense network one of them alone
-        outweighs everything that it spares.
+        Offering all of them would save some messages later, but formulas would grow without bound: on a dense network
+        a single one outweighs everything that it saves.
         """
         found: dict[Row, Any] = {}
-        for route in self.pulls.get(table, ()):
-            asked = tuple(row[at] for at in route.rule.pulls[0].columns)
-            for head, parts in route.follow(asked, None):
+        for join in self.pulls.get(table, ()):
+            asked = tuple(row[at] for at in join.rule.pulls[0].columns)
+            for head, parts in join.follow(asked, None):
                 if not self.belongs(table, head):
                     continue
-                provenance = self._provenance(route, head, parts)
+                provenance = self._provenance(join, head, parts)
                 if head not in found or self._algebra.size(provenance) < self._algebra.size(found[head]):
                     found[head] = provenance
         ship = self.ships.get(table)
@@ -230,7 +230,7 @@ class Annotated(Node):
             self._note(table, row, fresh)
 
     def _note(self, table: str, row: Row, provenance: Any) -> None:
-        """Have the joins look at a derivation; several of one row that wait are looked at together."""
+        """Queue a derivation for the joins; those of one row that wait are merged."""
         key = table, row
         waiting = self._news.get(key)
         if waiting is None:
@@ -240,7 +240,7 @@ class Annotated(Node):
             self._news[key] = self._algebra.either(waiting, provenance)
 
     def _work(self) -> None:
-        """Follow what is new. A death may be felt in stages to come; what passes there goes on by their rules."""
+        """Follow what is new. A death may change tables of later stages; what passes there follows their rules."""
         queue, stage_of = self._queue, self.layout.stages.of
         while queue:
             self.followed()
@@ -248,28 +248,28 @@ class Annotated(Node):
             table, row = key
             provenance = self._news.pop(key)
             if row in self.tables[table].rows:
-                for route in self.routes_of(stage_of[table]).arrive.get(table, ()):
-                    self._follow(route, row, provenance)
+                for join in self.stage_joins[stage_of[table]].arrive.get(table, ()):
+                    self._follow(join, row, provenance)
 
-    def _follow(self, route: Route, row: Row, provenance: Any) -> None:
-        table = route.rule.table
+    def _follow(self, join: DeltaJoin, row: Row, provenance: Any) -> None:
+        table = join.rule.table
         ship = self.ships.get(table)
         known: Container[Row] = () if not self._lazy else (self.fixpoints[table] if ship is None else ship).known
-        for head, parts in route.follow(row, provenance):
+        for head, parts in join.follow(row, provenance):
             if head in known:
                 continue
-            derived = self._provenance(route, head, parts)
+            derived = self._provenance(join, head, parts)
             if ship is None:
                 self._offer(table, head, derived)
             else:
                 self._send(table, ship.offer(head, derived))
 
-    def _provenance(self, route: Route, head: Row, parts: tuple[Part, ...]) -> Any:
-        table = route.rule.table
+    def _provenance(self, join: DeltaJoin, head: Row, parts: tuple[Part, ...]) -> Any:
+        table = join.rule.table
         home = self._homes.get(table, table)
         if not parts:
             return self._algebra.always(home, head)
-        return self._algebra.joined(route.rule.origin, home, head, [value for _, value in parts])
+        return self._algebra.joined(join.rule.origin, home, head, [value for _, value in parts])
 
     def _send(self, outbox: str, rows: list[tuple[Row, Any]]) -> None:
         if rows:
@@ -281,33 +281,21 @@ class Annotated(Node):
                     else:
                         self._outgoing.setdefault(receiver, {}).setdefault(at, []).append((row, provenance))
 
-    def collect(self) -> Mapping[int, list[Batch]]:
-        found: dict[int, list[Batch]] = {}
+    def collect(self) -> Mapping[int, list[MessagePart]]:
+        found: dict[int, list[MessagePart]] = {}
         for receiver, parts in self._outgoing.items():
-            told = self._told_to(receiver)
-            for at, rows in parts.items():
-                for row, provenance in rows:
-                    told.add((at, *row), provenance)
-            found[receiver] = [
-                Batch(
-                    Says.COME,
-                    at,
-                    [row for row, _ in rows],
-                    self._algebra.encode([provenance for _, provenance in rows]),
-                )
-                for at, rows in parts.items()
-            ]
-        for receiver, facts in self._tell.items():
-            found.setdefault(receiver, []).append(Batch(Says.DEAD, facts=facts))
-        self._outgoing, self._tell = {}, {}
+            if receiver not in self._sent:  # lazy: a receiver may keep a derivation that another one absorbs
+                self._sent[receiver] = AnnotatedRows(self._algebra, HashTable(), lazy=True)
+            found[receiver] = []
+            for at, annotated in parts.items():
+                for row, provenance in annotated:
+                    self._sent[receiver].add((at, *row), provenance)
+                rows, provenances = [row for row, _ in annotated], [provenance for _, provenance in annotated]
+                found[receiver].append(MessagePart(PartKind.COME, at, rows, self._algebra.encode(provenances)))
+        for receiver, facts in self._deaths.items():
+            found.setdefault(receiver, []).append(MessagePart(PartKind.DEAD, facts=facts))
+        self._outgoing, self._deaths = {}, {}
         return found
-
-    def _told_to(self, receiver: int) -> Provenances[Any]:
-        """Every derivation by itself: a receiver may keep one that another absorbs."""
-        told = self._told.get(receiver)
-        if told is None:
-            told = self._told[receiver] = Provenances(self._algebra, HashTable(), lazy=True)
-        return told
 
     def close(self) -> None:
         self._dead.clear()
@@ -333,5 +321,5 @@ class Annotated(Node):
             yield from fixpoint.stored()
         for ship in self.ships.values():
             yield from ship.stored()
-        for told in self._told.values():
-            yield from told.stored()
+        for sent in self._sent.values():
+            yield from sent.stored()
