@@ -34,7 +34,7 @@ class StageJoins:
 
 
 class Node(ABC):
-    """What both kinds of nodes share. `Network` calls `open`, the steps of each stage from `start` to `finish`, `close`."""
+    """What both kinds of nodes share; `Network` calls the methods from `open` to `close` in that order."""
 
     phases: ClassVar[tuple[str, ...]]
     """The steps of a stage; all nodes finish one, and nothing is under way, before any node starts the next."""

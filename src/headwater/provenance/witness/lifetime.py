@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from headwater.core.graph import reachable
 from headwater.engine.reading import TableReader, tables
 from headwater.engine.shard import Shard
 from headwater.plan.model import Plan
-from headwater.core.graph import reachable
 from headwater.program.time.program_clock import FOREVER
 from headwater.provenance.worlds.cone import tables_read
 

@@ -12,10 +12,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from headwater.core.graph import reachable
 from headwater.engine.reading import tables
 from headwater.engine.shard import Shard
 from headwater.plan.model import Plan
-from headwater.core.graph import reachable
 from headwater.provenance.functions import absorption
 from headwater.provenance.functions.absorption import Function
 from headwater.provenance.functions.node_budget import NodeBudget
