@@ -225,8 +225,7 @@ class AnnotatedNode(Node):
 
     def _offer(self, table: str, row: Row, provenance: Any) -> None:
         self.touch(table, row)
-        fresh = self.fixpoints[table].offer(row, provenance)
-        if fresh is not None:
+        for _, fresh in self.fixpoints[table].offer(row, provenance):
             self._note(table, row, fresh)
 
     def _note(self, table: str, row: Row, provenance: Any) -> None:
@@ -308,11 +307,11 @@ class AnnotatedNode(Node):
 
     def visible(self, table: str) -> Iterable[Row]:
         found = self.fixpoints.get(table)
-        return list(self.tables[table].rows) if found is None else list(found.rows())
+        return list(self.tables[table].rows) if found is None else [row for row in found.known if found.shows(row)]
 
     def group(self, table: str, row: Row) -> Iterable[Row]:
         found = self.fixpoints.get(table)
-        return () if found is None or found.selection is None else found.selection.beside(row)
+        return () if found is None else found.beside(row)
 
     def stored(self) -> Iterator[tuple[Row, Any]]:
         for name in self._inputs:

@@ -6,14 +6,14 @@
 
 All strategies run the same plan over the same links, and their bytes are counted alike:
 
-- `absorption`: rows carry absorption provenance; nobody ever waits. `shipping` is `Lazy()` or `Eager(batch)`;
+- `absorption`: rows carry absorption provenance; no node ever waits. `shipping` is `Lazy()` or `Eager(batch)`;
 - `relative`: the same with derivation graphs;
-- `dred`: no provenance; a deletion removes whatever it could concern, and then all derive again;
-- `witness`: Headwater's own: one derivation per row is kept at home, a deletion removes what rested on it.
+- `dred`: no provenance; a deletion removes every row that it could concern, and then all nodes derive again;
+- `witness`: Headwater's own: a row's node keeps one derivation of it, a deletion removes the rows that rested on it.
 
-`apply` returns when nothing is under way any more: then every view is what the rules say, whatever the delays were. A
-transaction that fails (a number too large, a budget spent) leaves the network in the middle of its work, and it says so
-from then on: start another.
+`apply` returns when no message is under way any more: then every view is what the rules say, whatever the delays were.
+A transaction that fails (a number too large, a budget spent) leaves the network unusable: every later call raises
+StateError.
 """
 
 from __future__ import annotations
@@ -73,6 +73,8 @@ class _Count:
 
 
 class Network:
+    """Nodes, the links between them, and the views that they maintain."""
+
     def __init__(
         self,
         program: CompiledProgram,
@@ -136,10 +138,13 @@ class Network:
         """A view: those of its rows that the queries ask for, from all nodes."""
         if relation not in self.layout.tables:
             raise UnknownRelation(f"there is no relation `{relation}`")
+        return set(self._asked(relation, (row for node in self.nodes for row in node.visible(relation))))
+
+    def _asked(self, relation: str, rows: Iterable[Row]) -> list[Row]:
+        """The rows that the queries ask for, as users see them."""
         own = [query for query in self.layout.queries if query.atom.relation == relation]
-        found = (row for node in self.nodes for row in node.visible(relation))
         table = self.layout.tables[relation]
-        return {_seen(table, row) for row in found if not own or any(_asks(query, row) for query in own)}
+        return [_seen(table, row) for row in rows if not own or any(_asks(query, row) for query in own)]
 
     def provenance(self, relation: str, row: Row) -> Any:
         """All that is known of a row of a view at its owner, as one annotation; None if there is none."""
@@ -149,7 +154,7 @@ class Network:
     def annotations(self, relation: str, row: Row) -> list[Any]:
         """What is stored of a row of a view: one annotation, or with lazy shipping several."""
         annotated = (node for node in self.nodes if isinstance(node, AnnotatedNode))
-        return [one for node in annotated for one in node.fixpoints[relation].store.kept(row)]
+        return [kept for node in annotated for kept in node.fixpoints[relation].store.kept(row)]
 
     def _transact(self, changes: list[dict[str, RowChange]], *, first: bool) -> NetworkOutcome:
         if self._broken:
@@ -168,7 +173,11 @@ class Network:
                 self._settle()
             for node in self.nodes:
                 node.finish()
-        found = {name: self._changes(name) for name in self.layout.outputs}
+        found: dict[str, tuple[list[Row], list[Row]]] = {}
+        for name in self.layout.outputs:
+            nets = [node.net(name) for node in self.nodes]
+            came, went = ([row for net in nets for row in net.came], [row for net in nets for row in net.went])
+            found[name] = self._asked(name, came), self._asked(name, went)
         for node in self.nodes:
             node.close()
         self.numbers.release()
@@ -177,7 +186,7 @@ class Network:
         return NetworkOutcome(found, self.traffic.since(self._count.before), seconds)
 
     def _settle(self) -> None:
-        """Deliver messages until none is under way, and nobody has anything left that it held back."""
+        """Deliver messages until none is under way and no node holds anything back."""
         while True:
             while found := self._links.next():
                 self._check_budget()
@@ -214,16 +223,6 @@ class Network:
         if budget.seconds is not None and time.process_time() - self._count.started > budget.seconds:
             raise GuardError(f"the transaction took longer than {budget.seconds:g} s")
 
-    def _changes(self, name: str) -> tuple[list[Row], list[Row]]:
-        own = [query for query in self.layout.queries if query.atom.relation == name]
-        nets = [node.net(name) for node in self.nodes]
-
-        def asked(rows: Iterable[Row]) -> list[Row]:
-            table = self.layout.tables[name]
-            return [_seen(table, row) for row in rows if not own or any(_asks(query, row) for query in own)]
-
-        return asked(row for net in nets for row in net.came), asked(row for net in nets for row in net.went)
-
 
 def _algebra(strategy: str) -> Algebra[Any] | None:
     match strategy:
@@ -244,7 +243,9 @@ def _maker(strategy: str, algebra: Algebra[Any] | None, shipping: Shipping, numb
 
 def _seen(table: Table, row: Row) -> Row:
     """A row in the columns of the program: a time that is not kept is None."""
-    return row if table.shown is None else tuple(None if one.at is None else row[one.at] for one in table.written)
+    if table.shown is None:
+        return row
+    return tuple(None if column.at is None else row[column.at] for column in table.written)
 
 
 def _asks(query: Query, row: Row) -> bool:

@@ -1,17 +1,17 @@
-"""DistributedScan: base rows, each on the node where it lives, and what a transaction makes of them.
+"""DistributedScan: base rows, each on the node where it lives, and how a transaction changes them.
 
-Windows stand here and nowhere else (000, sections 3.1 and 4.3.3): a base row of a relation with a window or a ttl has a
-time at which it goes, unless it comes again before; derived rows go when they no longer follow. A window function
-called by every join, as in Algorithm 2, comes to the same, because joins only ever see base rows through this scan.
+Windows are handled here alone (000, sections 3.1 and 4.3.3): a base row of a relation with a window or a ttl has a time
+at which it goes, unless it comes again before; derived rows go when they no longer follow. A window function in
+every join, as in Algorithm 2, gives the same, because joins see base rows only through this scan.
 
-Rows of a stream have a time of their own, which is no part of what they are: of several versions of a row, or of rows
-with one key, the latest is there. This is what the clock of a shard does (`headwater.engine.clock`), row by row.
+Rows of a stream have a time of their own, which is no part of their identity: of several versions of a row, or of rows
+with one key, the latest is there. The clock of a shard (`headwater.engine.clock`) does the same, column by column.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headwater.core.errors import DataError, UnknownRelation
@@ -25,16 +25,75 @@ Rows = Mapping[str, Iterable[Iterable[Any]]]
 
 
 @dataclass(slots=True)
-class _Base:
-    """The rows of one base relation: by what they are, each with its age and the moment at which it goes."""
+class _BaseRows:
+    """The rows of one base relation by identity, each with its age and the moment at which it goes."""
 
     lives: BaseLifetime
     rows: dict[Row, tuple[Row, float, float]] = field(default_factory=dict)
     by_key: dict[Row, Row] = field(default_factory=dict)
     waiting: dict[Row, float] = field(default_factory=dict)  # for their window to move, with the moment it does
+    touched: dict[Row, bool] = field(default_factory=dict)  # in this transaction: whether the row was there before
+
+    def expire(self, now: float | None) -> None:
+        if self.lives.ends and now is not None:
+            for identity in [identity for identity, (_, _, until) in self.rows.items() if until <= now]:
+                self.take_out(identity)
+
+    def take_out(self, identity: Row) -> None:
+        for row in [row for row in self.waiting if self.lives.identity(row) == identity]:
+            del self.waiting[row]
+        held = self.rows.pop(identity, None)
+        if held is not None:
+            self.touched.setdefault(held[0], True)
+            if self.lives.key is not None:
+                del self.by_key[self.lives.key(held[0])]
+
+    def begin_due(self, now: float | None) -> None:
+        """Add the rows whose window has moved."""
+        for row in [row for row, start in self.waiting.items() if now is not None and start <= now]:
+            del self.waiting[row]
+            self._put_in(row, now)
+
+    def begin(self, row: Row, now: float | None) -> None:
+        """A row came; with a window that moves in steps it may have to wait for the next."""
+        start = self.lives.start(row)
+        if start is not None and now is not None and start > now:
+            self.waiting[row] = start
+        else:
+            self._put_in(row, now)
+
+    def _put_in(self, row: Row, now: float | None) -> None:
+        """Make a row the version of its identity, and of its key, if none is newer."""
+        age, until = self.lives.age_and_end(row, now)
+        if now is not None and until <= now:
+            return
+        identity = self.lives.identity(row)
+        rivals = {identity} & self.rows.keys()
+        if self.lives.key is not None and (rival := self.by_key.get(self.lives.key(row))) is not None:
+            rivals.add(self.lives.identity(rival))
+        if any(self.rows[rival][1] > age for rival in rivals):
+            return
+        for rival in rivals:
+            self.touched.setdefault(self.rows.pop(rival)[0], True)
+        self.touched.setdefault(row, False)
+        self.rows[identity] = row, age, until
+        if self.lives.key is not None:
+            self.by_key[self.lives.key(row)] = row
+
+    def net(self, stated: frozenset[Row]) -> RowChange:
+        """What the transaction changed; rows that the program states stay."""
+        change = RowChange()
+        for row, was in self.touched.items():
+            held = self.rows.get(self.lives.identity(row))
+            if row not in stated and was != (held is not None and held[0] == row):
+                (change.went if was else change.came).append(row)
+        self.touched = {}
+        return change
 
 
 class BaseScan:
+    """The base rows of all nodes; `now` is the time of the last transaction, `late` counts rows that came too late."""
+
     def __init__(self, layout: Layout, places: Places, windows: Mapping[str, float]) -> None:
         for name in windows:
             if name not in layout.locations:
@@ -44,7 +103,7 @@ class BaseScan:
         self._layout = layout
         self._places = places
         self._base = {
-            name: _Base(layout.lives[name] if name not in windows else layout.lives[name].with_window(windows[name]))
+            name: _BaseRows(replace(layout.lives[name], ttl=windows[name]) if name in windows else layout.lives[name])
             for name in layout.locations
         }
 
@@ -68,29 +127,27 @@ class BaseScan:
         """The net change of the base rows, for each node: what has ended goes first, then deletes, then inserts."""
         given_in = {name: self._fitting(name, rows) for name, rows in insert.items()}
         given_out = {name: self._fitting(name, rows) for name, rows in delete.items()}
-        coming, late = self._in_time(given_in)
+        coming = {name: [row for row in rows if not self._is_late(name, row)] for name, rows in given_in.items()}
         moments = [moment for moment in (self.now, now, *self._times(coming)) if moment is not None]
         moment = max(moments, default=None)
         if moment is None and any(rows and self._base[name].lives.by_clock for name, rows in coming.items()):
             raise DataError("error[HW803]: these rows live by the clock, and no time is known yet; pass now=...")
         self.now = moment
-        for name, count in late.items():
-            self.late[name] = self.late.get(name, 0) + count
-        before: dict[str, dict[Row, bool]] = {}
-        for name in self._base:
-            self._expire(name, before)
+        for name, rows in given_in.items():
+            if len(coming[name]) < len(rows):
+                self.late[name] = self.late.get(name, 0) + len(rows) - len(coming[name])
+        for base in self._base.values():
+            base.expire(moment)
         for name, rows in given_out.items():
             for row in rows:
-                self._take_out(name, self._base[name].lives.identity(row), before)
-        for name, base in self._base.items():
-            due = [row for row, start in base.waiting.items() if moment is not None and start <= moment]
-            for row in due:
-                del base.waiting[row]
-                self._put_in(name, row, before)
+                self._base[name].take_out(self._base[name].lives.identity(row))
+        for base in self._base.values():
+            base.begin_due(moment)
         for name, rows in coming.items():
             for row in rows:
-                self._begin(name, row, before)
-        return self._placed(self._net(before))
+                self._base[name].begin(row, moment)
+        nets = {name: base.net(self._layout.facts.get(name, frozenset())) for name, base in self._base.items()}
+        return self._placed(nets)
 
     def _times(self, coming: Mapping[str, list[Row]]) -> Iterator[float]:
         for name, rows in coming.items():
@@ -98,74 +155,9 @@ class BaseScan:
             if at is not None:
                 yield from (row[at] for row in rows)
 
-    def _in_time(self, given: Mapping[str, list[Row]]) -> tuple[dict[str, list[Row]], dict[str, int]]:
-        """Rows that do not lie further behind the clock than their stream allows, and how many do."""
-        found: dict[str, list[Row]] = {}
-        late: dict[str, int] = {}
-        for name, rows in given.items():
-            lives = self._base[name].lives
-            found[name] = [row for row in rows if self.now is None or not lives.is_late(row, self.now)]
-            if len(found[name]) < len(rows):
-                late[name] = len(rows) - len(found[name])
-        return found, late
-
-    def _expire(self, name: str, before: dict[str, dict[Row, bool]]) -> None:
-        base = self._base[name]
-        if base.lives.ends and self.now is not None:
-            for identity in [one for one, (_, _, until) in base.rows.items() if until <= self.now]:
-                self._take_out(name, identity, before)
-
-    def _net(self, before: Mapping[str, Mapping[Row, bool]]) -> dict[str, RowChange]:
-        found: dict[str, RowChange] = {}
-        for name, touched in before.items():
-            stated = self._layout.facts.get(name, frozenset())
-            base = self._base[name]
-            change = RowChange()
-            for row, was in touched.items():
-                held = base.rows.get(base.lives.identity(row))
-                if row not in stated and was != (held is not None and held[0] == row):
-                    (change.went if was else change.came).append(row)
-            if change.came or change.went:
-                found[name] = change
-        return found
-
-    def _take_out(self, name: str, identity: Row, before: dict[str, dict[Row, bool]]) -> None:
-        base = self._base[name]
-        for row in [row for row in base.waiting if base.lives.identity(row) == identity]:
-            del base.waiting[row]
-        held = base.rows.pop(identity, None)
-        if held is not None:
-            before.setdefault(name, {}).setdefault(held[0], True)
-            if base.lives.key is not None:
-                del base.by_key[base.lives.key(held[0])]
-
-    def _begin(self, name: str, row: Row, before: dict[str, dict[Row, bool]]) -> None:
-        """A row came; with a window that moves in steps it may have to wait for the next."""
-        start = self._base[name].lives.start(row)
-        if start is not None and self.now is not None and start > self.now:
-            self._base[name].waiting[row] = start
-        else:
-            self._put_in(name, row, before)
-
-    def _put_in(self, name: str, row: Row, before: dict[str, dict[Row, bool]]) -> None:
-        """A row that begins now becomes the version of its identity, and of its key, if none is newer."""
-        base = self._base[name]
-        age, until = base.lives.age_and_end(row, self.now)
-        if self.now is not None and until <= self.now:
-            return
-        identity = base.lives.identity(row)
-        rivals = {identity} & base.rows.keys()
-        if base.lives.key is not None:
-            rivals |= {base.lives.identity(one) for one in [base.by_key.get(base.lives.key(row))] if one is not None}
-        if any(base.rows[one][1] > age for one in rivals):
-            return
-        for one in rivals:
-            held = base.rows.pop(one)[0]
-            before.setdefault(name, {}).setdefault(held, True)
-        before.setdefault(name, {}).setdefault(row, False)
-        base.rows[identity] = row, age, until
-        if base.lives.key is not None:
-            base.by_key[base.lives.key(row)] = row
+    def _is_late(self, name: str, row: Row) -> bool:
+        """Whether a row lies further behind the clock than its stream allows."""
+        return self.now is not None and self._base[name].lives.is_late(row, self.now)
 
     def _fitting(self, name: str, rows: Iterable[Iterable[Any]]) -> list[Row]:
         if name not in self._base:
@@ -177,13 +169,9 @@ class BaseScan:
             values = tuple(given)
             if len(values) != len(kinds):
                 raise DataError(f"error[HW801]: {name}, row {at}: {len(values)} values for {len(kinds)} columns")
+            pairs = enumerate(zip(values, kinds, strict=True))
             try:
-                found.append(
-                    tuple(
-                        fit(value, kind, nullable=column in table.nullable)
-                        for column, (value, kind) in enumerate(zip(values, kinds, strict=True))
-                    )
-                )
+                found.append(tuple(fit(value, kind, nullable=to in table.nullable) for to, (value, kind) in pairs))
             except ValueError as problem:
                 raise DataError(f"error[HW801]: {name}, row {at}: {problem}") from None
         return found

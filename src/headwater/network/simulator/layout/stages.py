@@ -1,13 +1,13 @@
-"""Stages: what can flow at once, and where everybody must be done before anybody goes on.
+"""Stages: rules that run together; all nodes finish one stage before any starts the next.
 
-Rules that only add rows flow together, recursive or not: tables of one stage exchange rows in any order, at any
-speed, and still end at the same fixpoint. Three things need a relation that is complete: a negation, an aggregate over
-bindings, and, from outside its own recursion, a relation of which only the best rows count. Whoever reads a table in
-one of these ways stands a stage above it.
+Rules that only add rows run together, recursive or not: tables of one stage exchange rows in any order, at any speed,
+and end at the same fixpoint. Three things need a complete relation: a negation, an aggregate over bindings, and, from
+outside its own recursion, a relation of which only the best rows count. A rule that reads a table in one of these ways
+belongs to a later stage.
 
-Guarantees: within a stage every rule is monotone. A table that lies below is read through its *upper copy*, which
+Guarantees: within a stage every rule is monotone. A table of an earlier stage is read through its *upper copy*, which
 changes only between stages and holds only what is visible (of a table with picks, the best rows). Aggregates are
-worked out when their stage begins, and are not touched by it: like base tables they need no copy.
+computed when their stage begins and do not change in it: like base tables they need no copy.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from dataclasses import dataclass
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import CheckProblem
 from headwater.core.graph import components
-from headwater.plan.model import FlatRule, Plan, Table
+from headwater.plan.model import Plan, Table
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
+    """A table that is read, or shipped, to make rows of another."""
+
     source: str
     target: str
     complete: bool  # the target needs all rows of the source
@@ -69,7 +71,7 @@ def stages(plan: Plan) -> Stages:
             elif edge.complete:
                 raise _never_complete(edge, tables)
         found.update(dict.fromkeys(parts[at], stage))
-    settled = {one.table for one in plan.aggregations}
+    settled = {aggregation.table for aggregation in plan.aggregations}
     upper = {
         edge.source for edge in edges if edge.source in derived - settled and found[edge.source] < found[edge.target]
     }
@@ -79,19 +81,13 @@ def stages(plan: Plan) -> Stages:
 def _edges(plan: Plan, tables: dict[str, Table]) -> Iterator[Edge]:
     for rule in plan.rules:
         if not tables[rule.table].base:
-            yield from _reads(rule)
-    for one in plan.aggregations:
-        for bag in one.contributions:
-            yield Edge(bag.table, one.table, complete=True)
+            yield from (Edge(name, rule.table, complete=False) for name in rule.atoms)
+            yield from (Edge(name, rule.table, complete=True) for name in rule.negated)
+    for aggregation in plan.aggregations:
+        for bag in aggregation.contributions:
+            yield Edge(bag.table, aggregation.table, complete=True)
     for shipment in plan.shipments:
         yield Edge(shipment.outbox, shipment.inbox, complete=False)
-
-
-def _reads(rule: FlatRule) -> Iterator[Edge]:
-    for name in rule.atoms:
-        yield Edge(name, rule.table, complete=False)
-    for name in rule.negated:
-        yield Edge(name, rule.table, complete=True)
 
 
 def _never_complete(edge: Edge, tables: dict[str, Table]) -> CheckProblem:

@@ -17,55 +17,17 @@ Where this departs from Algorithm 1:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
-from typing import Generic
-
 from headwater.network.simulator.operators.selection import AggSel
 from headwater.network.simulator.provenance.algebra import Algebra, Annotation
 from headwater.network.simulator.provenance.annotated_rows import AnnotatedRows
 from headwater.network.simulator.rows.table import HashTable
-from headwater.network.simulator.rows.terms import Row
 from headwater.plan.model import Pick
 
 
-class Fixpoint(Generic[Annotation]):
+class Fixpoint(AggSel[Annotation]):
     """`table` is what the joins see: all rows, or those that passed the selection."""
 
     def __init__(
         self, algebra: Algebra[Annotation], table: HashTable[Annotation], picks: tuple[Pick, ...], *, lazy: bool
     ) -> None:
-        self.store = AnnotatedRows(algebra, HashTable() if picks else table, lazy=lazy)
-        self.selection = AggSel(self.store, table, picks) if picks else None
-
-    @property
-    def known(self) -> Mapping[Row, Annotation]:
-        """The rows of which a derivation holds."""
-        return self.store.table.rows
-
-    def offer(self, row: Row, provenance: Annotation) -> Annotation | None:
-        """A derivation came; what goes on to the joins, if anything."""
-        if self.selection is None:
-            return self.store.add(row, provenance)
-        passing = self.selection.offer(row, provenance)
-        return passing[0][1] if passing else None
-
-    def without(self, dead: Set[int]) -> list[Row]:
-        """Facts died; the rows that are gone with them."""
-        return self.store.without(dead) if self.selection is None else self.selection.without(dead)
-
-    def passing(self) -> list[tuple[Row, Annotation]]:
-        """Rows that go on only now, because better ones are gone."""
-        return [] if self.selection is None else self.selection.passing()
-
-    def shows(self, row: Row) -> bool:
-        """Whether the row is in the view."""
-        return row in self.store.table.rows if self.selection is None else self.selection.shows(row)
-
-    def rows(self) -> Iterator[Row]:
-        """The view."""
-        return (row for row in self.store.table.rows if self.shows(row))
-
-    def stored(self) -> Iterator[tuple[Row, Annotation]]:
-        yield from self.store.stored()
-        if self.selection is not None:
-            yield from self.selection.passed.rows.items()
+        super().__init__(AnnotatedRows(algebra, HashTable() if picks else table, lazy=lazy), table, picks)

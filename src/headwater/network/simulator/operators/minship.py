@@ -65,7 +65,7 @@ class MinShip(Generic[Annotation]):
     @property
     def known(self) -> Mapping[Row, Annotation]:
         """The rows of which a derivation holds that was sent, or need not be because better rows were."""
-        return (self.sent if self.selection is None else self.selection.store).table.rows
+        return self.sent.table.rows if self.selection is None else self.selection.known
 
     def offer(self, row: Row, provenance: Annotation) -> list[tuple[Row, Annotation]]:
         """A derivation came; what is to be sent now."""

@@ -18,7 +18,7 @@ Where this departs from Algorithm 4:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any, Generic
 
 from headwater.network.simulator.provenance.algebra import Annotation
@@ -106,30 +106,43 @@ class BestRows:
 
 
 class AggSel(Generic[Annotation]):
-    """Rows with their provenance, of which the best pass to `passed`: what the joins see, or what is shipped."""
+    """Rows with their provenance, of which the best pass to `passed`: what the joins see, or what is shipped.
+
+    Without picks every row passes, and `passed` is the table of the store itself.
+    """
 
     def __init__(
         self, store: AnnotatedRows[Annotation], passed: HashTable[Annotation], picks: tuple[Pick, ...]
     ) -> None:
         self.store = store
         self.passed = passed
-        self._selection = BestRows(picks)
+        self._best = BestRows(picks) if picks else None
         self._lost: dict[Row, None] = {}  # rows beside which others may be best now
+
+    @property
+    def known(self) -> Mapping[Row, Annotation]:
+        """The rows of which a derivation holds."""
+        return self.store.table.rows
 
     def offer(self, row: Row, provenance: Annotation) -> list[tuple[Row, Annotation]]:
         """A derivation came; what passes because of it."""
-        known = row in self.store.table.rows
-        if self.store.add(row, provenance) is None:
+        known = row in self.known
+        fresh = self.store.add(row, provenance)
+        if fresh is None:
             return []
+        if self._best is None:
+            return [(row, fresh)]
         if not known:
-            self._selection.add(row)
-        return self._passing(row)
+            self._best.add(row)
+        return self._passing(self._best, row)
 
     def without(self, dead: Set[int]) -> list[Row]:
         """Facts died; the rows that are gone. `passing` gives what passes in their place."""
         gone = self.store.without(dead)
+        if self._best is None:
+            return gone
         for row in gone:
-            self._selection.remove(row)
+            self._best.remove(row)
         self._lost.update(dict.fromkeys(gone))
         for row in self.store.algebra.touched(self.passed.rows.items(), dead):
             old = self.passed.rows[row]
@@ -142,20 +155,29 @@ class AggSel(Generic[Annotation]):
         return gone
 
     def passing(self) -> list[tuple[Row, Annotation]]:
-        """What is best since others are gone."""
-        rows = dict.fromkeys(self._selection.beside(list(self._lost)))
+        """What passes only now, because better rows are gone."""
+        if self._best is None:
+            return []
+        rows = dict.fromkeys(self._best.beside(list(self._lost)))
         self._lost = {}
-        return [passing for row in rows for passing in self._passing(row)]
+        return [passing for row in rows for passing in self._passing(self._best, row)]
 
     def shows(self, row: Row) -> bool:
-        return row in self.store.table.rows and self._selection.is_best(row)
+        """Whether the row is in the view."""
+        return row in self.known and (self._best is None or self._best.is_best(row))
 
-    def beside(self, row: Row) -> Iterator[Row]:
-        return self._selection.beside([row])
+    def beside(self, row: Row) -> Iterable[Row]:
+        """The rows of its groups."""
+        return () if self._best is None else self._best.beside([row])
 
-    def _passing(self, row: Row) -> list[tuple[Row, Annotation]]:
-        now = self.store.table.rows[row]
-        if not self._selection.is_best(row) or self.passed.rows.get(row) is now:
+    def stored(self) -> Iterator[tuple[Row, Annotation]]:
+        yield from self.store.stored()
+        if self._best is not None:
+            yield from self.passed.rows.items()
+
+    def _passing(self, best: BestRows, row: Row) -> list[tuple[Row, Annotation]]:
+        now = self.known[row]
+        if not best.is_best(row) or self.passed.rows.get(row) is now:
             return []
         self.passed.put(row, now)
         return [(row, now)]

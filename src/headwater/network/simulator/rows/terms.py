@@ -1,9 +1,9 @@
 """Terms and conditions of a rule over one binding at a time: compiled once, called per row.
 
 A binding is a tuple of values; a term becomes a function of it that gives a Python value (None is null), or NOTHING
-where the term has no value. What is made of a null is null, even if something else has no value. Arithmetic is the
-engine's: `/` gives a float, a division by zero has no value, and an int that no 64 bits hold raises `TooLarge`,
-which is an error where rows are derived and no derivation where they are only looked for.
+where the term has no value. A term with a null in it is null, even if another part has no value. Arithmetic is the
+engine's: `/` gives a float, a division by zero has no value, and an int that does not fit into 64 bits raises
+`TooLarge`: an error where rows are derived, no derivation where they are only looked for.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def value_of(term: Term, slots: Mapping[str, int]) -> Getter:
 
 
 def holds(goal: Comparison | Condition, slots: Mapping[str, int]) -> Callable[[Row], bool]:
-    """The condition as a function of a binding; one that cannot be told does not hold."""
+    """The condition as a function of a binding; a condition that is null or has no value does not hold."""
     match goal:
         case Comparison(op=op, left=left, right=right):
             return _comparison(
@@ -65,13 +65,9 @@ def holds(goal: Comparison | Condition, slots: Mapping[str, int]) -> Callable[[R
             )
         case Condition(call=call, negated=negated):
             answer = value_of(call, slots)
-            return lambda binding: _told(answer(binding), negated=negated)
+            return lambda binding: (value := answer(binding)) not in (None, NOTHING) and bool(value) is not negated
         case other:
             assert_never(other)
-
-
-def _told(answer: Any, *, negated: bool) -> bool:
-    return answer is not None and answer is not NOTHING and bool(answer) is not negated
 
 
 def fitted(getter: Getter, kind: Type) -> Getter:
