@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import headwater as hw
-from headwater.provenance.demand.fixed_columns import clear_columns
+from headwater.provenance.demand.fixed_columns import fixed_columns
 from headwater.provenance.demand.magic_sets import Demand, Question
 from headwater.provenance.demand.search import Search
 from headwater.provenance.functions.node_budget import NodeBudget
@@ -86,12 +86,12 @@ def test_a_negated_goal_without_bound_columns_is_asked_for_whole() -> None:
     assert db.probability("up", (0,), {"down": 0.5}) == 0.25
 
 
-def test_results_of_aggregates_and_what_is_computed_around_a_recursion_are_not_clear() -> None:
-    clear = clear_columns(rings()._shard.plan)
-    assert clear["near"] == (0, 1)
-    assert clear["degree"] == (0,)
-    assert clear["far"] == (0,)
-    assert clear["link"] == (0, 1, 2)
+def test_results_of_aggregates_and_what_is_computed_around_a_recursion_are_not_fixed() -> None:
+    fixed = fixed_columns(rings()._shard.plan)
+    assert fixed["near"] == (0, 1)
+    assert fixed["degree"] == (0,)
+    assert fixed["far"] == (0,)
+    assert fixed["link"] == (0, 1, 2)
 
 
 def test_a_recursion_whose_questions_would_not_end_is_asked_for_whole() -> None:

@@ -1,14 +1,14 @@
-"""What one row depends on, by the rules alone: the questions that it leads to, as rules that find them.
+"""What one row depends on, by the rules alone: rules that find the questions it leads to.
 
-A table is *asked* by some of its columns: certain values are wanted there, and all rows that have them. One question
-leads to others through each rule: every goal of a body is asked by what those before it have bound; so are negated
-goals, and the bindings of an aggregate by the columns of its group. These are magic sets (with the supplementary tables
-that let every goal be met by its key), asked in all worlds at once.
+A table is *asked* by some of its columns: for all rows that have certain values there. One question leads to others
+through each rule: every goal of a body is asked by what the goals before it have bound; so are negated goals, and the
+bindings of an aggregate by the columns of its group. These are magic sets (with the supplementary tables that let every
+goal be looked up by its key), asked in all worlds at once.
 
-Which rows there are differs from world to world, so only clear columns (clear.py) can be asked by. Goals that speak of
-other values are left out, which can only make questions wider. They cannot be much narrower: what is best, or absent,
-is decided by all rows of the group, or by all that meet the negated goal. A goal that has no bound and clear column is
-asked for whole; so is a table that would be asked by too many different columns.
+Rows differ from world to world, so only fixed columns (see `fixed_columns`) can be asked by. Goals about other values
+are left out, which can only make questions wider. They cannot be much narrower: all rows of the group decide what is
+best, and all that match a negated goal decide whether it holds. A goal without a bound, fixed column is asked for
+whole; so is a table that would be asked by too many different columns.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from headwater.core.types import Type
 from headwater.language import syntax
 from headwater.plan.model import Aggregation, FlatRule, Literal, Plan, Source, Table, Var, literal
 from headwater.program.terms import goal_names, names
-from headwater.provenance.demand.fixed_columns import assigned, clear_columns, known_variables
+from headwater.provenance.demand.fixed_columns import assigned, fixed_columns, known_variables
 
 _MOST = 16  # different ways to ask one table
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class TableQuestion:
     """A table asked by some of its columns; the values wanted make a table of their own."""
 
     table: str
@@ -40,27 +40,27 @@ class Question:
 class Demand:
     """The questions that lead from one about a table.
 
-    `rules` derive the values asked for, and, of derived tables, the clear columns of the rows that may be there. The
+    `rules` derive the values asked for, and, of derived tables, the fixed columns of the rows that may be there. The
     bodies in `wholes` are those of the program's rules, each after its question, which stands first: what they meet
     once all is derived is what the row can depend on.
     """
 
     def __init__(self, plan: Plan, table: str, time: int | None = None) -> None:
-        """`time`: the column of the table, if any, by which its rows are not told apart."""
-        self._tables = {one.name: one for one in plan.tables}
+        """`time`: the column of the table, if any, that is no part of a row's identity."""
+        self._tables = {planned.name: planned for planned in plan.tables}
         self._strata = {name: stratum for stratum in plan.strata for name in stratum.tables}
-        self._aggregations = {one.table: one for one in plan.aggregations}
+        self._aggregations = {aggregation.table: aggregation for aggregation in plan.aggregations}
         self._rules_of: dict[str, list[FlatRule]] = {}
         for rule in plan.rules:
             self._rules_of.setdefault(rule.table, []).append(rule)
-        self._clear = clear_columns(plan)
-        self.questions: dict[str, list[Question]] = {}
+        self._fixed = fixed_columns(plan)
+        self.questions: dict[str, list[TableQuestion]] = {}
         self.tables: dict[str, Table] = {}
         self.bases: dict[str, Table] = {}
         self.rules: list[FlatRule] = []
         self.wholes: list[FlatRule] = []
-        self._pending: list[Question] = []
-        self.goal = Question(table, tuple(at for at in self._clear[table] if at != time))
+        self._pending: list[TableQuestion] = []
+        self.goal = TableQuestion(table, tuple(at for at in self._fixed[table] if at != time))
         self.holds_nulls = plan.holds_nulls
         if self._tables[table].base:
             self.bases[table] = self._tables[table]
@@ -73,19 +73,19 @@ class Demand:
             if question.table in self._aggregations:
                 self._ask_bindings(self._aggregations[question.table], question)
 
-    def _ask(self, question: Question) -> None:
-        """Ask a derived table; what is below is asked by and by."""
+    def _ask(self, question: TableQuestion) -> None:
+        """Ask a derived table; the tables below are asked later."""
         name = question.table
         asked = self.questions.setdefault(name, [])
         if question not in asked:
             asked.append(question)
             self._pending.append(question)
-            self.tables[name] = _narrowed(self._tables[name], name, self._clear[name])
+            self.tables[name] = _narrowed(self._tables[name], name, self._fixed[name])
             self.tables[question.name] = _narrowed(self._tables[name], question.name, question.columns)
 
-    def _ask_below(self, rule: FlatRule, question: Question) -> None:
-        known, clear = known_variables(rule, self._clear), self._clear[rule.table]
-        head = tuple(rule.head[column] for column in clear)
+    def _ask_below(self, rule: FlatRule, question: TableQuestion) -> None:
+        known, fixed = known_variables(rule, self._fixed), self._fixed[rule.table]
+        head = tuple(rule.head[column] for column in fixed)
         guard = syntax.Atom(question.name, tuple(_term(rule.head[column]) for column in question.columns))
         goals = self._in_order(rule, guard, known)
         against = [_narrow(goal.atom, known) for goal in rule.body if isinstance(goal, syntax.Negation)]
@@ -96,12 +96,12 @@ class Demand:
             if not isinstance(goal, syntax.Atom) or self._tables[goal.relation].base:
                 so_far.append(goal)
                 continue
-            bound = {name for one in so_far for name in goal_names(one)}
+            bound = {name for before in so_far for name in goal_names(before)}
             later = last.union(*map(goal_names, goals[at + 1 :]))
             stage = f"{question.name}'{rule.id}'{at}"
             if len(so_far) > 1:
                 so_far = [self._stage(rule, f"{stage}before", so_far, bound & (later | goal_names(goal)))]
-            self._hand_on(rule, goal, self._clear[goal.relation], bound, so_far)
+            self._hand_on(rule, goal, self._fixed[goal.relation], bound, so_far)
             so_far = [self._stage(rule, stage, [*so_far, goal], (bound | goal_names(goal)) & later)]
         self._derive(rule, rule.table, head, so_far)
         self._meet(rule, head, (guard, *goals))
@@ -109,12 +109,12 @@ class Demand:
             if self._tables[atom.relation].base:
                 self._meet(rule, head, (guard, *goals, atom))
             else:
-                columns = self._clear[atom.relation]
+                columns = self._fixed[atom.relation]
                 asked = syntax.Atom(atom.relation, tuple(atom.args[column] for column in columns))
                 self._hand_on(rule, asked, columns, known, so_far)
 
     def _in_order(self, rule: FlatRule, guard: syntax.Atom, known: set[str]) -> list[syntax.Goal]:
-        """The clear part of a body, each goal as soon as it is bound: tests at once, base tables before derived ones,
+        """The fixed part of a body, each goal as soon as it is bound: tests at once, base tables before derived ones,
         the recursion last, so that by then as much as possible is bound, and what is not bound at all after the rest.
         """
         atoms: list[syntax.Atom] = []
@@ -122,7 +122,7 @@ class Demand:
         for goal in rule.body:
             match goal:
                 case syntax.Atom(relation=relation, args=args):
-                    atoms.append(_narrow(syntax.Atom(relation, tuple(args[at] for at in self._clear[relation])), known))
+                    atoms.append(_narrow(syntax.Atom(relation, tuple(args[at] for at in self._fixed[relation])), known))
                 case syntax.Assign() | syntax.Comparison() | syntax.Condition() if goal_names(goal) <= known:
                     others.append(goal)
                 case _:
@@ -139,12 +139,12 @@ class Demand:
 
         found: list[syntax.Goal] = []
         while atoms or others:
-            ready: list[syntax.Goal] = [one for one in others if _needs(one) <= bound]
+            ready: list[syntax.Goal] = [goal for goal in others if _needs(goal) <= bound]
             if ready:
                 others.remove(ready[0])
             else:
                 ready.append(min(atoms, key=rank))
-                atoms = [one for one in atoms if one is not ready[0]]
+                atoms = [atom for atom in atoms if atom is not ready[0]]
             found.append(ready[0])
             bound |= goal_names(ready[0])
         return found
@@ -152,7 +152,7 @@ class Demand:
     def _stage(self, rule: FlatRule, name: str, body: list[syntax.Goal], variables: set[str]) -> syntax.Atom:
         """What the goals so far have bound, as a table."""
         kept = tuple(sorted(variables))
-        self.tables[name] = Table(name, tuple(rule.types[one] for one in kept), kept)
+        self.tables[name] = Table(name, tuple(rule.types[variable] for variable in kept), kept)
         self._derive(rule, name, tuple(map(Var, kept)), body)
         return syntax.Atom(name, tuple(map(syntax.Variable, kept)))
 
@@ -181,27 +181,26 @@ class Demand:
                     wanted.append(literal(arg))
                 case _:
                     pass
-        question = Question(goal.relation, tuple(asked))
+        question = TableQuestion(goal.relation, tuple(asked))
         others = self.questions.get(goal.relation, ())
         if len(others) >= _MOST and question not in others:
-            question, wanted = Question(goal.relation, ()), []
+            question, wanted = TableQuestion(goal.relation, ()), []
         self._ask(question)
         self._derive(rule, question.name, tuple(wanted), so_far)
 
-    def _ask_bindings(self, plan: Aggregation, question: Question) -> None:
+    def _ask_bindings(self, plan: Aggregation, question: TableQuestion) -> None:
         """Ask for the bindings of the groups that are asked for."""
-        for one in plan.contributions:
-            table, clear = self._tables[one.table], self._clear[one.table]
+        for source in plan.contributions:
+            table, fixed = self._tables[source.table], self._fixed[source.table]
             types = {f"C{place}": kind for place, kind in enumerate(table.types)}
             rule = _bare(plan.rule, plan.table, types)
-            group = {at: syntax.Variable(f"C{place}") for at, place in zip(plan.group, one.group, strict=True)}
+            group = {at: syntax.Variable(f"C{place}") for at, place in zip(plan.group, source.group, strict=True)}
             guard = syntax.Atom(question.name, tuple(group[at] for at in question.columns))
-            goal = syntax.Atom(
-                one.table, tuple(syntax.Variable(f"C{at}") if at in one.group else syntax.Wildcard() for at in clear)
-            )
-            head = tuple(Var(group[at].name) for at in self._clear[plan.table])
+            args = (syntax.Variable(f"C{at}") if at in source.group else syntax.Wildcard() for at in fixed)
+            goal = syntax.Atom(source.table, tuple(args))
+            head = tuple(Var(group[at].name) for at in self._fixed[plan.table])
             if not table.base:
-                self._hand_on(rule, goal, clear, goal_names(guard), [guard])
+                self._hand_on(rule, goal, fixed, goal_names(guard), [guard])
             self._derive(rule, plan.table, head, [guard, goal])
             self._meet(rule, head, (guard, goal))
 
@@ -210,8 +209,8 @@ class Demand:
 
     def _meet(self, rule: FlatRule, head: tuple[Source, ...], body: tuple[syntax.Goal, ...]) -> None:
         met = _flat(rule, len(self.wholes), rule.table, head, body)
-        met_tables = (self._tables[name] for name in met.atoms if name in self._tables)
-        self.bases.update((one.name, one) for one in met_tables if one.base)
+        read = (self._tables[name] for name in met.atoms if name in self._tables)
+        self.bases.update((table.name, table) for table in read if table.base)
         self.wholes.append(met)
 
 
@@ -222,13 +221,10 @@ def _needs(goal: syntax.Goal) -> set[str]:
 
 def _narrow(atom: syntax.Atom, known: set[str]) -> syntax.Atom:
     """An atom that asks for nothing but known variables."""
-    return syntax.Atom(
-        atom.relation,
-        tuple(
-            syntax.Wildcard() if isinstance(arg, syntax.Variable) and arg.name not in known else arg
-            for arg in atom.args
-        ),
+    args = (
+        syntax.Wildcard() if isinstance(arg, syntax.Variable) and arg.name not in known else arg for arg in atom.args
     )
+    return syntax.Atom(atom.relation, tuple(args))
 
 
 def _narrowed(table: Table, name: str, columns: tuple[int, ...]) -> Table:
@@ -246,21 +242,9 @@ def _term(source: Source) -> syntax.Term:
 def _bare(origin: int, table: str, types: dict[str, Type]) -> FlatRule:
     """A rule that is to be given its body."""
     return FlatRule(
-        id=0,
-        origin=origin,
-        table=table,
-        head=(),
-        body=(),
-        atoms=(),
-        negated=(),
-        types=types,
-        nullable=frozenset(),
-        arrive=(),
-        forbid=(),
-        allow=(),
-        spontaneous=None,
-        pulls=(),
-    )
+        0, origin, table, head=(), body=(), atoms=(), negated=(), types=types, nullable=frozenset(),
+        arrive=(), forbid=(), allow=(), spontaneous=None, pulls=(),
+    )  # fmt: skip
 
 
 def _flat(rule: FlatRule, number: int, table: str, head: tuple[Source, ...], body: tuple[syntax.Goal, ...]) -> FlatRule:

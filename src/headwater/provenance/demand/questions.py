@@ -1,4 +1,4 @@
-"""What only provenance can answer of one row: what it cannot do without, its minimal witnesses, how probable it is."""
+"""What only provenance can answer about a row: the facts it needs, the minimal sets that derive it, its probability."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Bounds:
 
 
 class RowProvenance:
-    """One row's function of base facts, ready to be asked."""
+    """One row's function of base facts, and the answers read off it."""
 
     def __init__(self, function: Function, fact: Callable[[int], Fact], nodes: int) -> None:
         self.function = function
@@ -43,7 +43,7 @@ class RowProvenance:
         return absorption.holds(self.function)
 
     def critical(self) -> list[Fact]:
-        """The facts that it cannot do without."""
+        """The facts without any one of which the row is gone."""
         return [self._fact(number) for number in absorption.diagram(self.function).needed()]
 
     def witnesses(self) -> Iterator[list[Fact]]:
@@ -64,7 +64,7 @@ class RowProvenance:
 
 
 class Critical:
-    """What a row cannot do without: `facts`, each of which it needs, and `cuts`, the sets it cannot lose together."""
+    """What a row needs: `facts`, none of which it can lose, and `cuts`, the sets it cannot lose together."""
 
     def __init__(self, relation: str, row: tuple[Any, ...], provenance: RowProvenance) -> None:
         self.relation = relation
@@ -92,7 +92,7 @@ class Impact:
 def ranked(found: Mapping[Fact, Mapping[str, int]]) -> list[Impact]:
     """Facts by the rows that depend on each alone, most first; at a tie as they came."""
     impacts = [Impact(fact, sum(views.values()), dict(views)) for fact, views in found.items()]
-    return sorted(impacts, key=lambda one: -one.rows)
+    return sorted(impacts, key=lambda impact: -impact.rows)
 
 
 def first(sets: Iterator[list[Fact]], limit: int | None) -> list[list[Fact]]:
@@ -108,21 +108,21 @@ def _positive(limit: int) -> int:
 def chance_of(
     chances: Chances, known: Callable[[str], object], kept: Callable[[str, Any], tuple[Any, ...]]
 ) -> Callable[[Fact], Any]:
-    """How probable each fact is: by one number for all, by relation, or by row. What is not mentioned is certain.
+    """How probable each fact is: by one number for all, by relation, or by row. Facts not mentioned are certain.
 
-    `known` raises where a relation is none whose facts can be uncertain; `kept` gives a row in the values that facts
-    have, and raises where it cannot be one of the relation.
+    `known` raises for a relation whose facts cannot be uncertain; `kept` gives a row in the values that facts have, and
+    raises if it cannot be a row of the relation.
     """
     if not isinstance(chances, Mapping):
-        one = _checked(chances, "all facts")
-        return lambda fact: one
+        same = _checked(chances, "all facts")
+        return lambda fact: same
     by_relation: dict[str, Any] = {}
     by_row: dict[Fact, Any] = {}
     for relation, given in chances.items():
         known(relation)
         if isinstance(given, Mapping):
-            for row, one in given.items():
-                by_row[relation, kept(relation, row)] = _checked(one, f"{relation}{row!r}")
+            for row, chance in given.items():
+                by_row[relation, kept(relation, row)] = _checked(chance, f"{relation}{row!r}")
         else:
             by_relation[relation] = _checked(given, f"`{relation}`")
     return lambda fact: by_row.get(fact, by_relation.get(fact[0], 1))

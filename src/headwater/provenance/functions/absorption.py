@@ -1,17 +1,16 @@
-"""Absorption provenance: of each row a boolean function of base facts, true in exactly the worlds where the row holds.
+"""Absorption provenance: for each row a boolean function of base facts, true in exactly the worlds that have the row.
 
 A function is a reduced ordered binary decision diagram: equal functions have equal diagrams, so that absorption
-(a or (a and b) = a) happens by itself (000, section 4.1). This is the only file that knows the library behind them.
+(a or (a and b) = a) needs no extra step (000, section 4.1). This is the only file that knows the library behind them.
 
-Functions are values: they hold their own nodes, may be kept, compared and hashed, and travel as bytes. Variables are
-numbers; `Variables` (variables.py) says which base fact each one stands for. Every operation may be bounded: a function
-that would need more nodes than its limit is not built, and `BudgetSpent` is raised instead.
+Functions are values: they hold their own nodes, can be compared and hashed, and travel as bytes. Variables are numbers;
+`Variables` (variables.py) says which base fact each one stands for. An operation with a limit raises `BudgetSpent`
+instead of building a function with more nodes.
 
 The library is biodivine_aeon. Measured on closures of transit-stub graphs (100 nodes, 226 to 318 links, 10,000 rows)
-with shipping and snapshots: oxidd builds dense ones in half the time and shares nodes between functions, but holds 2
-to 5 times the memory at a capacity fixed beforehand, ships a function only through a file, and ends the process on
-misuse; CUDD under dd needs seconds to read functions back where the others need milliseconds. Here a function ships
-in microseconds, survives fork, and its size is bounded operation by operation.
+with shipping and snapshots: oxidd builds dense ones in half the time and shares nodes between functions, but takes 2
+to 5 times the memory at a fixed capacity, ships a function only through a file, and ends the process on misuse; CUDD
+under dd needs seconds to read functions back where the others need milliseconds.
 """
 
 from __future__ import annotations
@@ -52,24 +51,24 @@ def literal(variable: int) -> Function:
     return library.mk_literal(identifiers[variable], True)
 
 
-def conjunction(one: Function, other: Function, limit: int | None = None) -> Function:
+def conjunction(left: Function, right: Function, limit: int | None = None) -> Function:
     try:
-        return one.l_and(other, limit)
+        return left.l_and(right, limit)
     except InterruptedError:
         raise _spent(limit) from None
 
 
-def disjunction(one: Function, other: Function, limit: int | None = None) -> Function:
+def disjunction(left: Function, right: Function, limit: int | None = None) -> Function:
     try:
-        return one.l_or(other, limit)
+        return left.l_or(right, limit)
     except InterruptedError:
         raise _spent(limit) from None
 
 
-def difference(one: Function, other: Function, limit: int | None = None) -> Function:
-    """True where the one is and the other is not."""
+def difference(left: Function, right: Function, limit: int | None = None) -> Function:
+    """True where the left one is and the right one is not."""
     try:
-        return one.l_and_not(other, limit)
+        return left.l_and_not(right, limit)
     except InterruptedError:
         raise _spent(limit) from None
 
@@ -86,16 +85,12 @@ def depends(function: Function, variables: Iterable[int]) -> bool:
     return any(function.support_set_contains(identifiers[variable]) for variable in variables)
 
 
-def same(one: Function, other: Function) -> bool:
-    return one.structural_eq(other)
+def same(left: Function, right: Function) -> bool:
+    return left.structural_eq(right)
 
 
 def is_never(function: Function) -> bool:
     return function.is_false()
-
-
-def is_always(function: Function) -> bool:
-    return function.is_true()
 
 
 def size(function: Function) -> int:
@@ -103,9 +98,9 @@ def size(function: Function) -> int:
     return function.node_count()
 
 
-def smaller(one: Function, other: Function) -> Function:
-    """The one with fewer nodes."""
-    return other if other.node_count() < one.node_count() else one
+def smaller(left: Function, right: Function) -> Function:
+    """The function with fewer nodes."""
+    return right if right.node_count() < left.node_count() else left
 
 
 def diagram(function: Function) -> Diagram:
@@ -124,7 +119,7 @@ def holds(function: Function, absent: Iterable[int] = ()) -> bool:
 
 
 def closed_upwards(nodes: Diagram, limit: int | None = None) -> Function:
-    """True wherever the function is true of some of the variables that are true: the closest monotone one above it."""
+    """The closest monotone function above: true wherever some of the true variables alone make the function true."""
     found = [never(), always()]
     for at in range(2, nodes.root + 1):
         high = conjunction(literal(nodes.variable[at]), found[nodes.high[at]], limit)
@@ -144,8 +139,8 @@ def from_bytes(content: bytes) -> Function:
 
 
 def _ordered(function: Function) -> Function:
-    """The one form that equal functions share: binary operations write their nodes in the order of a walk from the top,
-    while restricting leaves them in the order they had, and bytes may have any."""
+    """The form that equal functions share: binary operations write nodes in the order of a walk from the top, while
+    restricting leaves them in the order they had, and bytes may have any."""
     return function.l_and(always())
 
 

@@ -1,7 +1,7 @@
 """A boolean function as the nodes of its decision diagram: what can be read off it in one pass, and its bytes.
 
-Nodes stand in an order in which children come before their parents: 0 is false, 1 is true, the last one is the root. A
-node asks for one variable and goes on at `low` where that is false, at `high` where it is true.
+Children come before their parents: node 0 is false, 1 is true, the last one is the root. A node tests one variable and
+leads to `low` where that is false, to `high` where it is true.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HEAD = struct.Struct("<BI")
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """Variable and children of each node; the two constants ask for nothing and are their own children."""
+    """Variable and children of each node; the two constants test nothing and are their own children."""
 
     variable: list[int]
     low: list[int]

@@ -1,11 +1,11 @@
 """The minimal sets of variables that make a monotone function true, smallest first.
 
-Of a row's provenance these are its minimal witnesses; of the dual they are the smallest sets of facts whose loss
-removes the row. All of them are found at once, as a diagram of sets that shares its parts: `low` leads to the sets
+Of a row's function these are the minimal sets of facts that derive it; of the dual, the smallest sets of facts whose
+loss removes the row. All are found at once, as a diagram of sets that shares its parts: `low` leads to the sets
 without a node's variable, `high` to those with it. The rule: a minimal set of f with x is a minimal set of f|x=1 that
 does not already make f|x=0 true.
 
-The function must be monotone: more variables never make it false. The work is bounded; `BudgetSpent` is raised beyond.
+The function must be monotone: more variables never make it false. `BudgetSpent` is raised after too many steps.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ _NONE, _EMPTY = 0, 1  # no set at all; the set without members
 
 
 class MinimalSets:
+    """The minimal sets of a function, counted and in order."""
+
     def __init__(self, function: Diagram, steps: int) -> None:
         self._function = function
         self._steps = steps
@@ -79,7 +81,7 @@ class MinimalSets:
             if key in self._kept:
                 pending.pop()
                 continue
-            if at == _NONE or node == 1 or node == 0:
+            if at == _NONE or node <= 1:
                 self._kept[key] = _NONE if node == 1 else at
                 continue
             if at == _EMPTY:

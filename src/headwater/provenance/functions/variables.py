@@ -1,8 +1,8 @@
 """Which variable stands for which base fact.
 
-The order of the variables decides how big diagrams become, never what they mean. Facts that often meet in one
-derivation should stand close together. `ARRIVAL` takes facts as they come, `VALUE` puts those with close values next
-to each other, and a function of a relation and a row gives any other order by its keys.
+The order of the variables decides how big diagrams become, not what they mean. Facts of one derivation should be close
+together. `ARRIVAL` takes facts as they come, `VALUE` sorts them by their values, and a function of a relation and a row
+gives the key of any other order.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal, TypeAlias
 
 from headwater.core.errors import BudgetSpent
@@ -17,7 +18,8 @@ from headwater.core.errors import BudgetSpent
 Fact: TypeAlias = tuple[str, tuple[Any, ...]]
 Order: TypeAlias = Literal["arrival", "value"] | Callable[[str, tuple[Any, ...]], Any]
 
-MOST_VARIABLES = 65_533  # what the diagrams can tell apart
+MOST_VARIABLES = 65_533  # as many as a diagram can have
+_KEY = itemgetter(0)
 ARRIVAL: Literal["arrival"] = "arrival"
 VALUE: Literal["value"] = "value"
 
@@ -65,7 +67,7 @@ class Variables:
         new = [fact for fact in dict.fromkeys(facts) if fact not in self._numbers]
         if len(self._numbers) + len(new) > MOST_VARIABLES:
             raise BudgetSpent(
-                f"error[HW903]: absorption provenance tells at most {MOST_VARIABLES:,} base facts apart, not "
+                f"error[HW903]: absorption provenance holds at most {MOST_VARIABLES:,} base facts, not "
                 f"{len(self._numbers) + len(new):,}\n  hint: use provenance='witness': "
                 "its questions count only the facts that the row asked about can rest on"
             )
@@ -73,12 +75,12 @@ class Variables:
             for fact in new:
                 self._enter(fact, self._returned.pop() if self._returned else self._fresh())
         else:
-            keyed = sorted(((self._key(fact), at) for at, fact in enumerate(new)), key=lambda one: one[0])
+            keyed = sorted(((self._key(fact), at) for at, fact in enumerate(new)), key=_KEY)
             placed = [key for key, _ in self._places]
             came: list[tuple[Any, int]] = []
-            for gap, run in groupby(keyed, lambda one: bisect_left(placed, one[0])):
+            for gap, run in groupby(keyed, lambda pair: bisect_left(placed, pair[0])):
                 came += self._fill(gap, [(key, new[at]) for key, at in run])
-            self._places = sorted(self._places + came, key=lambda one: one[0])
+            self._places = sorted(self._places + came, key=_KEY)
 
     def discard(self, fact: Fact) -> None:
         """The fact is gone, and no function depends on it any more."""
@@ -87,16 +89,16 @@ class Variables:
         if self.order == ARRIVAL:
             self._returned.append(number)
         else:
-            self._places = [one for one in self._places if one[1] != number]
+            self._places = [place for place in self._places if place[1] != number]
 
     def restore(self, numbers: Iterable[tuple[Fact, int]]) -> None:
-        """Take facts with the numbers they had."""
+        """Add facts with the numbers they had."""
         for fact, number in numbers:
             if fact in self._numbers or number in self._facts or not 0 <= number < MOST_VARIABLES:
                 raise ValueError(f"variable {number} cannot stand for {fact}")
             self._enter(fact, number)
             if self.order != ARRIVAL:
-                insort(self._places, (self._key(fact), number), key=lambda one: one[0])
+                insort(self._places, (self._key(fact), number), key=_KEY)
         self._next = max(self._facts, default=-1) + 1
         self._returned = [number for number in range(self._next) if number not in self._facts]
 

@@ -1,7 +1,7 @@
 """A proof: why a row is there, down to base facts.
 
-A proof is read from the witness stored with each row; nothing is searched and nothing is run again. Nodes are
-shared: where two steps rest on the same row, they hold the same node, and the printed tree shows its proof once.
+A proof is read from the witness stored with each row; no rule runs. Steps that rest on the same row share its node,
+and the printed tree shows its proof once.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ _DEEPEST = 40  # a longer chain of steps goes on below the tree, back at the lef
 
 
 class Reason(Enum):
+    """Why a row of a proof holds."""
+
     FACT = "fact"  # a base row
     STATED = "stated"  # a fact of the program
     RULE = "rule"
@@ -32,7 +34,7 @@ class Reason(Enum):
 
 @dataclass(eq=False, slots=True)
 class Proof:
-    """One row with the reason why it holds; `rule` is the label or text of the rule, where there is one."""
+    """A row with the reason why it holds; `rule` is the label or text of its rule, if it has one."""
 
     relation: str
     row: tuple[Any, ...]
@@ -74,7 +76,7 @@ class Proof:
                 yield ""
             node, lead, below = pending.pop()
             again = bool(node.children) and id(node) in seen
-            yield f"{lead}{node._line()}" + ("  (proved above)" if again else "")
+            yield f"{lead}{node.line()}" + ("  (proved above)" if again else "")
             if again:
                 continue
             if node.children and len(below) >= 3 * _DEEPEST:
@@ -93,21 +95,20 @@ class Proof:
                 entries.append((rest, below + "└─ ", below + "   "))
             pending.extend(reversed(entries))
 
-    def _line(self) -> str:
+    def line(self) -> str:
+        """The node as a line of text."""
         if self.until is None:
             return self._stem()
         return f"{self._stem()}  until {self.until}" + (" (decides)" if self.decides else "")
 
     def _stem(self) -> str:
         match self.reason:
-            case Reason.FACT:
+            case Reason.FACT | Reason.BINDING:
                 return self.text
             case Reason.STATED:
                 return f"{self.text}  [fact of the program]"
             case Reason.ABSENT:
                 return f"no row matched {self.text}"
-            case Reason.BINDING:
-                return self.text
             case Reason.RULE | Reason.AGGREGATE:
                 return f"{self.text}  [{self.rule}]"
 
@@ -138,21 +139,21 @@ class Proof:
     def to_dot(self) -> str:
         """The proof as a Graphviz digraph."""
         lines = ["digraph proof {", "  rankdir=TB;", "  node [shape=box];"]
-        number = {id(node): at for at, node in enumerate(self.nodes())}
-        for node in self.nodes():
-            at = number[id(node)]
+        nodes = list(self.nodes())
+        number = {id(node): at for at, node in enumerate(nodes)}
+        for at, node in enumerate(nodes):
             shape = ", style=filled, fillcolor=lightgrey" if node.reason in (Reason.FACT, Reason.STATED) else ""
-            lines.append(f"  n{at} [label={json.dumps(node._line(), ensure_ascii=False)}{shape}];")
+            lines.append(f"  n{at} [label={json.dumps(node.line(), ensure_ascii=False)}{shape}];")
             lines += [f"  n{at} -> n{number[id(child)]};" for child in node.children]
         return "\n".join([*lines, "}"])
 
     def to_mermaid(self) -> str:
         """The proof as a Mermaid flowchart."""
         lines = ["flowchart TD"]
-        number = {id(node): at for at, node in enumerate(self.nodes())}
-        for node in self.nodes():
-            at = number[id(node)]
-            lines.append(f'  n{at}["{_escaped(node._line())}"]')
+        nodes = list(self.nodes())
+        number = {id(node): at for at, node in enumerate(nodes)}
+        for at, node in enumerate(nodes):
+            lines.append(f'  n{at}["{_escaped(node.line())}"]')
             lines += [f"  n{at} --> n{number[id(child)]}" for child in node.children]
         return "\n".join(lines)
 
