@@ -8,7 +8,7 @@ import pytest
 
 import headwater as hw
 from headwater.provenance.demand.fixed_columns import fixed_columns
-from headwater.provenance.demand.magic_sets import Demand, Question
+from headwater.provenance.demand.magic_sets import Demand, TableQuestion
 from headwater.provenance.demand.search import Search
 from headwater.provenance.functions.node_budget import NodeBudget
 from headwater.provenance.worlds.kept_worlds import without_lease
@@ -140,7 +140,7 @@ def test_a_table_that_is_asked_in_too_many_ways_is_asked_for_whole() -> None:
     db = hw.Database(hw.compile(text + "\n".join(rules)))
     db.apply(insert={"b": [(1, 1, 1, 1, 1, 1)], "k": [(1,)], "off": [(2,)]})
     asked = Demand(db._shard.plan, "p").questions["p"]
-    assert Question("p", ()) in asked
+    assert TableQuestion("p", ()) in asked
     assert len(asked) == 17
     assert db.critical("p", (1,) * 6).facts == [("b", (1,) * 6)]
 
