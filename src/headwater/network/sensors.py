@@ -71,11 +71,11 @@ def neighbours(made: Field, radius: float) -> list[tuple[str, str]]:
     for name, (x, y) in made.sensors:
         columns.setdefault(x, []).append((y, name))
     found: list[tuple[str, str]] = []
-    for one, (x1, y1) in made.sensors:
+    for sensor, (x1, y1) in made.sensors:
         for x2, column in columns.items():
             if abs(x1 - x2) < radius:
-                near = ((y2, other) for y2, other in column if abs(y1 - y2) < radius and other != one)
-                found += [(one, other) for y2, other in near if (x1 - x2) ** 2 + (y1 - y2) ** 2 < radius * radius]
+                near = ((y2, other) for y2, other in column if abs(y1 - y2) < radius and other != sensor)
+                found += [(sensor, other) for y2, other in near if (x1 - x2) ** 2 + (y1 - y2) ** 2 < radius * radius]
         if len(found) > MOST_PAIRS:
             raise ValueError(f"more than {MOST_PAIRS:,} pairs of sensors are closer than {radius:g} m")
     return found

@@ -1,9 +1,8 @@
 """Transit-stub topologies: a few transit nodes in the middle, stubs of nodes around each of them (000, section 7.1).
 
-The Internet in small: transit domains whose nodes carry the long way, and stub networks that hang on one transit
-node. By default one domain of 4 transit nodes with 3 stubs of 8 nodes each: 100 nodes, 200 links in both
-directions, 400 rows. Latencies: 50 ms between transit nodes, 10 ms between a transit node and a stub, 2 ms within a
-stub.
+A small Internet: transit domains for the long distances, and stub networks that each hang on one transit node. By
+default one domain of 4 transit nodes with 3 stubs of 8 nodes each: 100 nodes, 200 links in both directions, 400 rows.
+Latencies: 50 ms between transit nodes, 10 ms between a transit node and a stub, 2 ms within a stub.
 
 Guarantees: connected; no link twice and none from a node to itself; the same rows for the same parameters and seed.
 """
@@ -11,7 +10,7 @@ Guarantees: connected; no link twice and none from a node to itself; the same ro
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import combinations
@@ -74,12 +73,10 @@ class _Draft:
     dice: random.Random
     latency: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def add(self, one: str, other: str, latency: int) -> bool:
-        pair = (one, other) if one < other else (other, one)
-        if one == other or pair in self.latency:
-            return False
-        self.latency[pair] = latency
-        return True
+    def add(self, node: str, other: str, latency: int) -> None:
+        pair = (node, other) if node < other else (other, node)
+        if node != other:
+            self.latency.setdefault(pair, latency)
 
     def tree(self, nodes: Sequence[str], latency: int) -> None:
         """Connect nodes at random, with as few links as that takes."""
@@ -96,25 +93,20 @@ def links(shape: TransitStub) -> list[Link]:
         draft.tree(domain, BETWEEN_TRANSIT)
     for at in range(1, len(domains)):
         draft.add(draft.dice.choice(domains[at]), draft.dice.choice(domains[draft.dice.randrange(at)]), BETWEEN_TRANSIT)
-    possible = [(one, other, BETWEEN_TRANSIT) for domain in domains for one, other in combinations(domain, 2)]
+    possible = [(node, other, BETWEEN_TRANSIT) for domain in domains for node, other in combinations(domain, 2)]
     for transit in (node for domain in domains for node in domain):
         for number in range(shape.stubs):
             stub = [f"s{transit[1:]}.{number}.{at}" for at in range(shape.stub_size)]
             if stub:
                 draft.tree(stub, WITHIN_STUB)
                 draft.add(transit, draft.dice.choice(stub), TRANSIT_TO_STUB)
-                possible += [(one, other, WITHIN_STUB) for one, other in combinations(stub, 2)]
+                possible += [(node, other, WITHIN_STUB) for node, other in combinations(stub, 2)]
                 possible += [(transit, node, TRANSIT_TO_STUB) for node in stub[: max(1, shape.stub_size // 4)]]
     wanted = round(shape.nodes * shape.density.value)
     draft.dice.shuffle(possible)
-    for one, other, latency in possible:
+    for node, other, latency in possible:
         if len(draft.latency) >= wanted:
             break
-        draft.add(one, other, latency)
-    return list(_both_ways(draft))
-
-
-def _both_ways(draft: _Draft) -> Iterator[Link]:
-    for (one, other), latency in sorted(draft.latency.items()):
-        yield one, other, latency
-        yield other, one, latency
+        draft.add(node, other, latency)
+    both_ways = (((node, other), (other, node)) for node, other in sorted(draft.latency))
+    return [(*way, draft.latency[ways[0]]) for ways in both_ways for way in ways]

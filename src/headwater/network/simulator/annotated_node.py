@@ -144,14 +144,8 @@ class AnnotatedNode(Node):
         if first and self.number == 0:
             for join in self.joins.spontaneous:
                 self._follow(join, (), None)
-        for name, change in list(self.changes.items()):
-            hashed = self.tables[name]
-            for join in self.joins.arrive.get(name, ()):
-                for row in change.came:
-                    self._follow(join, row, hashed.rows[row])
-            for join in self.joins.allow.get(name, ()):
-                for row in change.went:
-                    self._follow(join, row, None)
+        for join, row in list(self.starts()):
+            self._follow(join, row, None if join.table is None else self.tables[join.table].rows.get(row))
         self._work()
 
     def receive(self, sender: int, batches: Iterable[MessagePart]) -> None:

@@ -8,7 +8,7 @@ stage itself come and go: `AnnotatedNode` keeps provenance, `TwoPhaseNode` marks
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -89,6 +89,14 @@ class Node(ABC):
         if rule.spontaneous is not None:
             joins.spontaneous.append(joined(rule.spontaneous))
         self.pulls.setdefault(rule.table, []).append(joined(rule.pulls[0].delta_rule))
+
+    def starts(self) -> Iterator[tuple[DeltaJoin, Row]]:
+        """What the changed inputs may derive in this stage: rows that came, and those that no longer forbid others."""
+        for name, change in self.changes.items():
+            for join in self.joins.arrive.get(name, ()):
+                yield from ((join, row) for row in change.came)
+            for join in self.joins.allow.get(name, ()):
+                yield from ((join, row) for row in change.went)
 
     @property
     def joins(self) -> StageJoins:

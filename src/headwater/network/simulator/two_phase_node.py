@@ -132,12 +132,10 @@ class TwoPhaseNode(Node):
 
     def _mark_inputs(self) -> None:
         for name, change in self.changes.items():
-            for join in self.joins.arrive.get(name, ()):
-                for row in change.went:
-                    self._hit(join, row)
-            for join in self.joins.forbid.get(name, ()):
-                for row in change.came:
-                    self._hit(join, row)
+            for joins, rows in ((self.joins.arrive, change.went), (self.joins.forbid, change.came)):
+                for join in joins.get(name, ()):
+                    for row in rows:
+                        self._hit(join, row)
 
     def _hit(self, join: DeltaJoin, row: Row) -> None:
         """Mark what was derived from a row that goes, or that a row which comes forbids."""
@@ -163,13 +161,8 @@ class TwoPhaseNode(Node):
                 for row in kept.next_best():
                     self.touch(name, row)
                     self._queue.append((name, row))
-        for name, change in self.changes.items():
-            for join in self.joins.arrive.get(name, ()):
-                for row in change.came:
-                    self._follow(join, row)
-            for join in self.joins.allow.get(name, ()):
-                for row in change.went:
-                    self._follow(join, row)
+        for join, row in self.starts():
+            self._follow(join, row)
 
     def _pull(self, table: str, row: Row) -> None:
         """Look for a derivation of a marked row; where only groups can be asked for, of any row of its group."""
