@@ -316,14 +316,23 @@ def tried(path: Path, seed: int) -> str:
 
 def main(folder: Path, first: int, last: int) -> int:
     files = [path.read_bytes() for path in sorted(folder.iterdir()) if not path.name.startswith("forged")]
+    path = folder / f"forged-{first}"
+
+    def trial(seed: int) -> str:
+        path.write_bytes(forged(files, seed))
+        return tried(path, seed)
+
+    return each_seed(first, last, trial)
+
+
+def each_seed(first: int, last: int, trial: Callable[[int], str]) -> int:
+    """Count what trials find; whether any of them ended with an error that users should never see."""
     counts: dict[str, int] = {}
     wrong: list[int] = []
-    path = folder / f"forged-{first}"
     for seed in range(first, last):
         print(f"seed {seed}", flush=True)
-        path.write_bytes(forged(files, seed))
         try:
-            found = tried(path, seed)
+            found = trial(seed)
         except Exception:
             found = "WRONG"
             wrong.append(seed)

@@ -12,7 +12,6 @@ import random
 import shutil
 import struct
 import sys
-import traceback
 import zlib
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +24,7 @@ from headwater.core.errors import HeadwaterError
 from headwater.engine.border.checksum import checksum
 from headwater.spark.state.checkpoint import Checkpoint
 from headwater.spark.state.shard_cache import ShardCache
-from tests.database.forging import CHANGES, ODD, put_together, taken_apart
+from tests.database.forging import CHANGES, ODD, each_seed, put_together, taken_apart
 from tests.spark.kept import Kept, lockstep
 
 TEXT = """
@@ -136,27 +135,19 @@ def tried(folder: Path) -> str:
 
 
 def main(folder: Path, first: int, last: int) -> int:
-    counts: dict[str, int] = {}
-    wrong: list[int] = []
     whole, forged = folder / "whole", folder / f"forged-{first}"
-    for seed in range(first, last):
-        print(f"seed {seed}", flush=True)
+
+    def trial(seed: int) -> str:
         dice = random.Random(seed)
         shutil.rmtree(forged, ignore_errors=True)
         shutil.copytree(whole, forged)
-        last_one = Checkpoint(str(whole)).manifest
-        assert last_one is not None
-        name = dice.choice([f"manifest-{last_one.batch}", *sorted(last_one.files), *sorted(last_one.files)])
+        manifest = Checkpoint(str(whole)).manifest
+        assert manifest is not None
+        name = dice.choice([f"manifest-{manifest.batch}", *sorted(manifest.files), *sorted(manifest.files)])
         forge(forged / "headwater" / name, dice)
-        try:
-            found = tried(forged)
-        except Exception:
-            found = "WRONG"
-            wrong.append(seed)
-            print(f"seed {seed} went wrong\n{traceback.format_exc()}", flush=True)
-        counts[found] = counts.get(found, 0) + 1
-    print(counts, f"went wrong: {wrong}", flush=True)
-    return bool(wrong)
+        return tried(forged)
+
+    return each_seed(first, last, trial)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -60,25 +60,18 @@ class Plan:
     by_wall: bool = False  # the wall clock moves time on
 
 
+@dataclass
 class Batches:
     """What a streaming query calls with each micro-batch of bundles."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        sink: Sink,
-        static: list[Any],
-        foreach_changes: Callable[[dict[str, Any], int], None] | None,
-        on_batch: Callable[[dict[str, Any]], None] | None,
-    ) -> None:
-        self._plan = plan
-        self._sink = sink
-        self._static = static
-        self._foreach_changes = foreach_changes
-        self._on_batch = on_batch
-        self._checkpoint: Checkpoint | None = None
-        self.problems: list[BaseException] = []  # what batches raised
-        self._opening = threading.Lock()
+    _plan: Plan
+    _sink: Sink
+    _static: list[Any]  # bundles of static rows, which come with the first batch
+    _foreach_changes: Callable[[dict[str, Any], int], None] | None
+    _on_batch: Callable[[dict[str, Any]], None] | None
+    problems: list[BaseException] = field(default_factory=list, init=False)  # what batches raised
+    _checkpoint: Checkpoint | None = field(default=None, init=False)
+    _opening: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("_checkpoint", "_opening")}

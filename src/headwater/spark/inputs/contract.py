@@ -140,12 +140,6 @@ def agree(
     inputs = tuple(_input(model, name, schema, changes=changes) for name, schema in given)
     _refuse_unlike(inputs)
     zoned = not without_zone(schema for _, schema in given)
-    return settled(program, inputs, zoned=zoned)
-
-
-def settled(program: CompiledProgram, inputs: tuple[Input, ...], *, zoned: bool = True) -> Contract:
-    """The contract of a program with inputs that fit."""
-    model = program.maintained
     known = known_types(program, inputs)
     types = infer(model, known)
     called = {given.relation: given.names for given in inputs}

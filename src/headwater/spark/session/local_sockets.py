@@ -15,8 +15,8 @@ import secrets
 import socket
 import struct
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -72,35 +72,32 @@ class Line:
 
 def call(name: str, secret: bytes, patience: float) -> Line:
     """A connection to the worker that listens at a name; OSError if there is none, or it does not know the secret."""
-    caller = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
+    with _closed_on_error(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as caller:
         caller.settimeout(patience)
         caller.connect(name)
         return _greeted(caller, secret, b"caller", b"keeper", patience)
-    except BaseException:
-        caller.close()
-        raise
 
 
 def listener(name: str) -> socket.socket:
     """A socket that listens at a name; OSError if a process does so already."""
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
+    with _closed_on_error(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as made:
         made.bind(name)
         made.listen(8)
-    except OSError:
-        made.close()
-        raise
-    return made
+        return made
 
 
 def accepted(listening: socket.socket, secret: bytes, patience: float) -> Line:
     """The next connection; OSError if the caller does not know the secret."""
-    answering, _ = listening.accept()
-    try:
+    with _closed_on_error(listening.accept()[0]) as answering:
         return _greeted(answering, secret, b"keeper", b"caller", patience)
+
+
+@contextmanager
+def _closed_on_error(made: socket.socket) -> Iterator[socket.socket]:
+    try:
+        yield made
     except BaseException:
-        answering.close()
+        made.close()
         raise
 
 

@@ -123,48 +123,30 @@ class Manifest:
             raise ValueError("it has other parts than shards")
 
     def to_bytes(self) -> bytes:
-        text = json.dumps(
-            {
-                "batch": self.batch,
-                "definition": self.definition.to_json(),
-                "fingerprint": self.definition.fingerprint,
-                "parts": [asdict(part) for part in self.parts],
-                "rejected": self.rejected,
-                "set_aside": list(self.set_aside),
-                "metrics": self.metrics,
-                "clock": self.clock,
-                "query": self.query,
-                "epoch": self.epoch,
-            },
-            indent=1,
-        ).encode()
+        text = json.dumps(asdict(self) | {"fingerprint": self.definition.fingerprint}, indent=1).encode()
         return f"{_HEAD} {FORMAT} {zlib.crc32(text):08x}\n".encode() + text
 
     @classmethod
     def from_bytes(cls, content: bytes, where: str) -> Manifest:
         head, _, text = content.partition(b"\n")
         words = head.decode("ascii", "replace").split(" ")
-        if " ".join(words[:2]) != _HEAD or len(words) != 4:
-            raise StateError(f"{where} is damaged; {_RESTORE}")
-        if words[2] != str(FORMAT):
+        known = " ".join(words[:2]) == _HEAD and len(words) == 4
+        if known and words[2] != str(FORMAT):
             raise StateError(
                 f"{where} has format {words[2]}, but this version of Headwater reads {FORMAT}; go on with the version "
                 "that wrote it, or start with a new checkpoint"
             )
-        if words[3] != f"{zlib.crc32(text):08x}":
+        if not known or words[3] != f"{zlib.crc32(text):08x}":
             raise StateError(f"{where} is damaged; {_RESTORE}")
         try:
             given = json.loads(text)
             made = cls(
-                given["batch"],
-                QueryDefinition.from_json(given["definition"]),
-                tuple(Part.from_json(part) for part in given["parts"]),
-                given["rejected"],
-                tuple(given["set_aside"]),
-                given["metrics"],
-                given["clock"],
-                given.get("query"),
-                given.get("epoch", 0),
+                definition=QueryDefinition.from_json(given["definition"]),
+                parts=tuple(Part.from_json(part) for part in given["parts"]),
+                set_aside=tuple(given["set_aside"]),
+                query=given.get("query"),
+                epoch=given.get("epoch", 0),
+                **{name: given[name] for name in ("batch", "rejected", "metrics", "clock")},
             )
             made.refuse_unsound()
             return made

@@ -127,17 +127,8 @@ class QueryDefinition:
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> QueryDefinition:
         """From `to_json`; LookupError, TypeError or ValueError for anything else."""
-        made = cls(
-            given["program"],
-            tuple(given["disabled"]),
-            {name: tuple(kinds) for name, kinds in given["types"].items()},
-            {name: tuple(names) for name, names in given["columns"].items()},
-            given["kind"],
-            given["shards"],
-            given["layout"],
-            given["watermarks"],
-            given["notes"],
-        )
+        tuples = {name: {key: tuple(values) for key, values in given[name].items()} for name in ("types", "columns")}
+        made = cls(**{**given, **tuples, "disabled": tuple(given["disabled"]), "notes": given["notes"]})
         texts = [made.program, made.kind, made.layout, *made.disabled, *made.types, *made.columns, *made.watermarks]
         texts += (name for names in made.columns.values() for name in names)
         texts += (kind for kinds in made.types.values() for kind in kinds if kind is not None)
