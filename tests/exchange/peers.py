@@ -154,6 +154,6 @@ def maintain(seat: Seat, reports: Any, cases: list[tuple[str, Any, Any]]) -> Non
             sharding = choose(hw.compile(text), known, seat.shards, kinds=("exchange",))
             member = Member(sharding, seat.number, seat.shards)
             for turn, sides in enumerate([({}, {}), *script]):
-                inserts, deletes = (sharding.dealt(side, seat.shards)[seat.number] for side in sides)
+                inserts, deletes = (sharding.route_changes(side, seat.shards)[seat.number] for side in sides)
                 outcome = drive(member.transaction(inserts, deletes, first=turn == 0), gang.swap)
                 reports.put((which, turn, seat.number, {view: member.rows(view) for view in sharding.outputs}, outcome))

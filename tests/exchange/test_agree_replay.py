@@ -33,7 +33,7 @@ class Recorder:
         self.outcomes: list[list[Outcome]] = [[] for _ in self.members]
 
     def apply(self, inserts: dict[str, pa.Table], deletes: dict[str, pa.Table]) -> None:
-        routed = [self.sharding.dealt(changes, len(self.members)) for changes in (inserts, deletes)]
+        routed = [self.sharding.route_changes(changes, len(self.members)) for changes in (inserts, deletes)]
         runs = []
         for number, member in enumerate(self.members):
             first = not self.logs[number]

@@ -112,7 +112,7 @@ def test_a_sender_ships_each_row_once() -> None:
     for member in cluster.members:
         for shipment in cluster.sharding.plan.shipments:
             store = member.shard.stores[shipment.outbox]
-            away += int((member.owners(shipment, store.data[store.alive()]) != member.number).sum())
+            away += int((member.receivers(shipment, store.data[store.alive()]) != member.number).sum())
     assert sharded.rows("reach")
     assert cluster.traffic.rows == away
 
@@ -132,7 +132,7 @@ def test_only_improving_values_travel() -> None:
         (shipment,) = cluster.sharding.plan.shipments
         store = member.shard.stores[shipment.outbox]
         ever = store.data[: store.size]
-        assert (member.owners(shipment, ever) != member.number).all(), "what stays is in no outbox"
+        assert (member.receivers(shipment, ever) != member.number).all(), "what stays is in no outbox"
     before = cluster.traffic.rows
     assert before < 60 * 4, "a node hears of few labels, not of every label of every neighbour"
     sharded.apply({"near": [(one, (one + 11) % 60) for one in range(60)]}, {})

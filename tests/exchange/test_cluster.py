@@ -78,7 +78,7 @@ def test_rows_are_routed_in_order_under_their_relation_s_names() -> None:
     sharding = choose(hw.compile("p(Y) :- link(X, Y). q(X) :- link(X, _)."), {"link": (Type.STRING, Type.INT)}, 2,
                     columns={"link": ("from", "to")}, kinds=("exchange",))  # fmt: skip
     rows = pa.table({"to": list(range(100)), "from": [f"n{one % 7}" for one in range(100)]})
-    routed = sharding.route("link", rows, 3)
+    routed = [(number, part["link"]) for number, part in enumerate(sharding.route_changes({"link": rows}, 3)) if part]
     assert sum(part.num_rows for _, part in routed) == 100
     for _, part in routed:
         assert part.column_names == ["from", "to"]
@@ -86,7 +86,7 @@ def test_rows_are_routed_in_order_under_their_relation_s_names() -> None:
     owners = {word: number for number, part in routed for word in part["from"].to_pylist()}
     assert all(owners[word] == number for number, part in routed for word in part["from"].to_pylist())
     with pytest.raises(DataError, match="from"):
-        sharding.route("link", pa.table({"from": ["a", None], "to": [1, 2]}), 2)
+        sharding.route_changes({"link": pa.table({"from": ["a", None], "to": [1, 2]})}, 2)
 
 
 def test_a_query_for_base_rows_shows_the_data_s_names() -> None:

@@ -104,7 +104,7 @@ COMPONENTS = LINK + (
 
 def test_base_rows_that_rules_meet_at_two_columns_are_fed_to_both_and_never_shipped() -> None:
     sharding = choose(hw.compile(COMPONENTS), {}, 2, kinds=("exchange",))
-    assert sharding.fed("link") == ("link", "link_at_y")
+    assert sharding.tables_of("link") == ("link", "link_at_y")
     assert sharding.travels == ("low",)
     assert "link_at_y(x, y): by y, with link" in sharding.explain()
     cluster = Cluster(sharding, 2)
@@ -122,7 +122,7 @@ def test_facts_of_the_program_are_in_every_copy_of_their_relation() -> None:
 def test_a_keyed_relation_is_copied_by_a_rule() -> None:
     text = COMPONENTS.replace("link(x: int, y: int)", "link(x: int, y: int) key(x)")
     sharding = choose(hw.compile(text), {}, 2, kinds=("exchange",))
-    assert sharding.fed("link") == ("link",)
+    assert sharding.tables_of("link") == ("link",)
     cluster = Cluster(sharding, 2)
     cluster.apply({"link": pa.table({"x": [2, 3], "y": [1, 2]})}, {})
     cluster.apply({"link": pa.table({"x": [3], "y": [4]})}, {})

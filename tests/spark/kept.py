@@ -120,7 +120,7 @@ class Kept:
         shards = self.definition.shards
         moments = [one for one in (now, self.sharding.latest(inserts)) if one is not None]
         now = max(moments, default=None)
-        came, went = (self.sharding.dealt(changes, shards) for changes in (inserts, deletes))
+        came, went = (self.sharding.route_changes(changes, shards) for changes in (inserts, deletes))
         return [
             self.dice.choice(self.workers).transaction(assignment, shard, came[shard], went[shard], now=now)
             for shard in range(shards)

@@ -83,8 +83,8 @@ class Query:
         parts: list[tuple[dict[str, pa.Table], dict[str, pa.Table]]] = [({}, {}) for _ in range(SHARDS)]
         for side, rows in enumerate((insert, delete)):
             table = pa.table({"x": [x for x, _ in rows], "y": [y for _, y in rows]}, schema=LINKS)
-            for shard, part in self.sharding.route("link", table, SHARDS):
-                parts[shard][side]["link"] = part
+            for shard, part in enumerate(self.sharding.route_changes({"link": table}, SHARDS)):
+                parts[shard][side].update(part)
         done = lockstep([self.cache.transaction(assignment, shard, *parts[shard]) for shard in range(SHARDS)])
         return [Report.from_text(one.report.to_text()) for one in done]
 

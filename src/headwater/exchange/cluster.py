@@ -42,9 +42,8 @@ class Cluster:
     def _transact(
         self, inserts: Mapping[str, pa.Table], deletes: Mapping[str, pa.Table], now: int | None, *, first: bool
     ) -> list[Outcome]:
-        mine_in, mine_out = (self.sharding.dealt(changes, len(self.members)) for changes in (inserts, deletes))
-        moments = [one for one in (now, self.sharding.latest(inserts)) if one is not None]
-        now = max(moments, default=None)
+        mine_in, mine_out = (self.sharding.route_changes(changes, len(self.members)) for changes in (inserts, deletes))
+        now = max((moment for moment in (now, self.sharding.latest(inserts)) if moment is not None), default=None)
         runs = [
             member.transaction(mine_in[number], mine_out[number], now=now, first=first, hold=True)
             for number, member in enumerate(self.members)

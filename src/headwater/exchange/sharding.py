@@ -9,7 +9,7 @@ The kinds, in the order of preference:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
@@ -20,9 +20,9 @@ import pyarrow as pa
 
 from headwater.core.errors import DataError, UnknownRelation
 from headwater.core.types import Type
+from headwater.engine.border.codec import ColumnCodes
 from headwater.engine.border.intake import Header, take_in
-from headwater.engine.codes.columns import column_codes
-from headwater.engine.codes.symbols import Symbols
+from headwater.engine.codes.symbols import Codes
 from headwater.exchange.routing import Owners
 from headwater.language.syntax import Aggregate, Query
 from headwater.pipeline import CompiledProgram
@@ -99,62 +99,66 @@ class Sharding:
 
     def latest(self, inserts: Mapping[str, pa.Table]) -> int | None:
         """The latest time among these rows, as the clock counts; None: none of them has a time."""
-        found: list[int] = []
-        for name, rows in inserts.items():
-            table = self.table(name)
-            if table.time is not None and rows.num_rows:
-                codes, _ = column_codes(rows.column(table.time), table.types[table.time], Symbols())
-                found.append(int(codes.max()))
-        return max(found, default=None)
+        times = (self.times(relation, rows, ColumnCodes()) for relation, rows in inserts.items())
+        return max((int(found.max()) for found in times if found.size), default=None)
 
-    def fed(self, relation: str) -> tuple[str, ...]:
+    def times(self, relation: str, rows: pa.Table, encoded: ColumnCodes) -> Codes:
+        """The times of these base rows, as the clock counts; empty if they have none."""
+        table = self.table(relation)
+        if table.time is None:
+            return np.zeros(0, dtype=np.int64)
+        return encoded.of(table.time, rows.column(table.time), table.types[table.time], nullable=False)[0]
+
+    def tables_of(self, relation: str) -> tuple[str, ...]:
         """The base relations that get the rows of this one: itself, and its copies that live by other columns."""
         return (relation, *self.copies.get(relation, ()))
 
-    def dealt(self, changes: Mapping[str, pa.Table], shards: int) -> list[dict[str, pa.Table]]:
-        """What each shard gets of these base rows, which are given by relation."""
-        dealt: list[dict[str, pa.Table]] = [{} for _ in range(shards)]
+    def route_changes(self, changes: Mapping[str, pa.Table], shards: int) -> list[dict[str, pa.Table]]:
+        """What each shard gets of base rows that users give, by relation, under the names of its columns."""
+        routed: list[dict[str, pa.Table]] = [{} for _ in range(shards)]
         for name, rows in changes.items():
-            for relation in self.fed(name):
-                for number, part in self.route(relation, rows, shards):
-                    dealt[number][relation] = part
-        return dealt
+            table = self.table(name)
+            taken = take_in(Header(name, table.names, True, table.ordered), rows)
+            named = pa.table(taken.columns, names=list(table.names)) if table.names else rows
+            encoded = ColumnCodes()
+            for relation in self.tables_of(name):
+                for number, part in self.route(relation, named, shards, encoded):
+                    for receiver in range(shards) if number is None else (number,):
+                        routed[receiver][relation] = part
+        return routed
 
-    def route(self, relation: str, rows: pa.Table, shards: int) -> list[tuple[int, pa.Table]]:
-        """Which shards get which of these base rows, in their order, under the names of the relation's columns.
+    def route(
+        self, relation: str, rows: pa.Table, shards: int, encoded: ColumnCodes
+    ) -> Iterator[tuple[int | None, pa.Table]]:
+        """Which shard gets which of these base rows, in their order; None: every shard gets them all.
 
-        Raises DataError where a row has no value, or one of another type, in the column by which it is routed.
+        The relation's columns come first. Raises DataError where a row has no value, or one of another type, in the
+        column by which it is routed.
         """
-        table = self.table(relation)
-        taken = take_in(Header(relation, table.names, True, table.ordered), rows)
-        named = pa.table(taken.columns, names=list(table.names)) if table.names else rows
-        owner = self.owners(relation, named, shards)
-        if owner is None:
-            return [(number, named) for number in range(shards)]
-        counts = np.bincount(owner, minlength=shards)
-        ends = np.cumsum(counts)
-        ordered = named.take(pa.array(np.argsort(owner, kind="stable")))
-        return [
-            (number, ordered.slice(int(end - count), int(count)))
-            for number, (count, end) in enumerate(zip(counts, ends, strict=True))
-            if count
-        ]
-
-    def owners(self, relation: str, rows: pa.Table, shards: int) -> npt.NDArray[np.int64] | None:
-        """The shard that gets each of these base rows, whose columns are the relation's; None: all shards get all."""
         home = self.homes[relation]
         if home is Place.EVERYWHERE and shards > 1:
-            return None
+            yield None, rows
+            return
         if isinstance(home, Place) or shards == 1:
-            return np.zeros(rows.num_rows, dtype=np.int64)
-        table, symbols = self.table(relation), Symbols()
-        codes, problems = column_codes(
-            rows.column(home.column), table.types[home.column], symbols, nullable=home.column in table.nullable
-        )
+            if rows.num_rows:
+                yield 0, rows
+            return
+        owners = self._owners(self.table(relation), home.column, rows, shards, encoded)
+        counts = np.bincount(owners, minlength=shards)
+        ordered = rows if (counts > 0).sum() == 1 else rows.take(pa.array(np.argsort(owners, kind="stable")))
+        start = 0
+        for number, count in enumerate(counts.tolist()):
+            if count:
+                yield number, ordered.slice(start, count)
+            start += count
+
+    @staticmethod
+    def _owners(table: Table, at: int, rows: pa.Table, shards: int, encoded: ColumnCodes) -> npt.NDArray[np.int64]:
+        codes, problems = encoded.of(at, rows.column(at), table.types[at], nullable=at in table.nullable)
         if problems:
-            at, reason = problems[0]
-            raise DataError(f"error[HW801]: {relation}, row {at + 1}: column `{table.columns[home.column]}`: {reason}")
-        return Owners(symbols, shards).of(codes, table.types[home.column])
+            row, reason = problems[0]
+            raise DataError(f"error[HW801]: {table.name}, row {row + 1}: column `{table.columns[at]}`: {reason}")
+        return Owners(encoded.symbols, shards).of(codes, table.types[at])
 
     def shows(self, relation: str, number: int) -> bool:
         """Whether a shard shows its rows of a relation: of one that all hold only the first does, of a copy none."""

@@ -82,6 +82,25 @@ def _reject_untyped(intake: Intake) -> None:
                 break
 
 
+class ColumnCodes:
+    """Codes of the columns of some rows, each encoded once, when it is first asked for."""
+
+    def __init__(self) -> None:
+        self.symbols = Symbols()
+        self._found: dict[tuple[int, Type, bool], tuple[Codes, list[tuple[int, str]]]] = {}
+
+    def of(self, at: int, column: Column, kind: Type, *, nullable: bool) -> tuple[Codes, list[tuple[int, str]]]:
+        """The codes of the column at a place, and the rows that do not fit, with the reason."""
+        key = at, kind, nullable
+        if key not in self._found:
+            self._found[key] = column_codes(column, kind, self.symbols, nullable=nullable)
+        return self._found[key]
+
+    def keep(self, rows: npt.NDArray[np.bool_]) -> None:
+        """Go on with some of the rows, which all fit."""
+        self._found = {key: (codes[rows], []) for key, (codes, _) in self._found.items()}
+
+
 def _encode_rows(table: Table, intake: Intake, symbols: Symbols, *, holds_nulls: bool) -> Codes:
     """Codes of the rows that fit; the others join `intake.rejected`."""
     columns: list[Codes] = []

@@ -23,9 +23,8 @@ from pyspark import TaskContext
 from pyspark.sql import functions as sf
 
 from headwater.core.types import Type
-from headwater.engine.codes.columns import column_codes
+from headwater.engine.border.codec import ColumnCodes
 from headwater.engine.codes.fitting import MOMENTS, shown
-from headwater.engine.codes.symbols import Symbols
 from headwater.exchange.sharding import Sharding
 from headwater.files.feed import net
 from headwater.files.rows import CHANGE_TYPES
@@ -51,6 +50,7 @@ _REJECTED = ""  # the relation that rows set aside are bundled under
 NUMBER = "#"  # the relation of an empty bundle, which gives a shard its number
 _CLOCK = "@"  # the relation of an empty bundle whose place is the latest time among the rows of a task
 _ROWS = 1 << 17
+_NO_TIMES = np.zeros(0, dtype=np.int64)
 _REJECTED_SCHEMA = pa.schema([("relation", pa.string()), ("reason", pa.string()), ("row", pa.string())])
 
 
@@ -111,44 +111,24 @@ class _Seat:
 
 
 def _bundled(rows: pa.Table, given: Input, sharding: Sharding, shards: int, seat: _Seat) -> Iterator[pa.RecordBatch]:
-    sifted, rejected = sift(rows, given)
-    moment = sharding.latest({given.relation: _inserted(sifted)}) if given.time is not None else None
-    if moment is not None:
-        yield _record(EVERYWHERE, _CLOCK, "", moment, b"")
-    for relation in sharding.fed(given.relation):
-        yield from _by_shard(sifted, relation, sharding, shards, seat.next(), seat.sequence)
+    encoded = ColumnCodes()
+    sifted, rejected = sift(rows, given, encoded)
+    times = sharding.times(given.relation, sifted, encoded) if given.time is not None else _NO_TIMES
+    if _INSERT in sifted.column_names and times.size:  # deletes do not move time
+        times = times[sifted.column(_INSERT).to_numpy()]
+    if times.size:
+        yield _record(EVERYWHERE, _CLOCK, "", int(times.max()), b"")
+    for relation in sharding.tables_of(given.relation):
+        place = seat.next()
+        if sifted.num_rows:
+            for shard, part in sharding.route(relation, sifted, shards, encoded):
+                yield _row(EVERYWHERE if shard is None else shard, relation, seat.sequence, place, part)
     if rejected:
         yield _row(0, _REJECTED, "", seat.next(), _rejected_table(rejected))
 
 
-def _by_shard(
-    rows: pa.Table, relation: str, sharding: Sharding, shards: int, place: int, sequence: str
-) -> Iterator[pa.RecordBatch]:
-    """One bundle per shard that gets any of these rows; rows that all get are bundled once."""
-    if not rows.num_rows:
-        return
-    table = sharding.table(relation)
-    owners = sharding.owners(relation, rows.select(range(len(table.names))), shards)
-    if owners is None:
-        yield _row(EVERYWHERE, relation, sequence, place, rows)
-        return
-    order = np.argsort(owners, kind="stable")
-    counts = np.bincount(owners, minlength=shards)
-    ordered = rows if (counts > 0).sum() == 1 else rows.take(pa.array(order))
-    start = 0
-    for shard, count in enumerate(counts.tolist()):
-        if count:
-            yield _row(shard, relation, sequence, place, ordered.slice(start, count))
-        start += count
-
-
 def _row(shard: int, relation: str, sequence: str, place: int, rows: pa.Table) -> pa.RecordBatch:
     return _record(shard, relation, sequence, place, pack(rows))
-
-
-def _inserted(rows: pa.Table) -> pa.Table:
-    """The rows that are inserted; deletes do not move time."""
-    return rows.filter(rows.column(_INSERT)) if _INSERT in rows.column_names else rows
 
 
 def _record(shard: int, relation: str, sequence: str, place: int, payload: bytes) -> pa.RecordBatch:
@@ -181,7 +161,7 @@ class Rejection:
     row: str
 
 
-def sift(rows: pa.Table, given: Input) -> tuple[pa.Table, list[Rejection]]:
+def sift(rows: pa.Table, given: Input, encoded: ColumnCodes) -> tuple[pa.Table, list[Rejection]]:
     """The rows that fit, with the relation's columns, then insert or delete, then order; and the rows that do not."""
     columns = [rows.column(place) for place in given.places]
     reasons: dict[int, str] = {}
@@ -203,7 +183,7 @@ def sift(rows: pa.Table, given: Input) -> tuple[pa.Table, list[Rejection]]:
         for at in garbled:
             reasons.setdefault(at, f"column `{name}`: its text is not in UTF-8")
         if not _surely_fits(columns[number], kind):
-            for at, reason in column_codes(columns[number], kind, Symbols(), nullable=nullable)[1]:
+            for at, reason in encoded.of(number, columns[number], kind, nullable=nullable)[1]:
                 reasons.setdefault(at, f"column `{name}`: {reason}")
     if given.time is not None and given.types[given.time] is Type.INT:
         for at in np.flatnonzero(pc.fill_null(pc.greater_equal(columns[given.time], FOREVER), False)).tolist():
@@ -216,6 +196,7 @@ def sift(rows: pa.Table, given: Input) -> tuple[pa.Table, list[Rejection]]:
         return whole, []
     keep = np.ones(rows.num_rows, dtype=np.bool_)
     keep[list(reasons)] = False
+    encoded.keep(keep)
     rejected = [_rejection(rows, given, at, reason) for at, reason in sorted(reasons.items())]
     return whole.filter(pa.array(keep)), rejected
 
