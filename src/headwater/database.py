@@ -113,7 +113,7 @@ class Database:
         """A database that holds nothing yet, not even the program's own facts."""
         self.program = program
         self.provenance = provenance
-        self._model = program.maintained
+        self._model = program.rewritten
         self._clock = clock_type(self._model)
         self._late: dict[str, int] = {}
         self._missing = dict.fromkeys(needed(program.checked))
@@ -425,7 +425,7 @@ class Database:
             Guard(*about["guard"]),
             about["nodes"],
             about["order"],
-            of_file(program.maintained, about["known"]),
+            of_file(program.rewritten, about["known"]),
             Symbols(snapshot.symbols),
         )
         self._columns = {name: self._named(name, columns) for name, columns in about["columns"].items()}

@@ -28,13 +28,23 @@ from headwater.program.model import Program
 from headwater.program.recursion.termination import termination_warnings
 from headwater.program.text import print_program
 from headwater.program.types.inference import infer
-from headwater.rewrite.kept_times import kept_times
-from headwater.rewrite.leases import endless, leases
-from headwater.rewrite.progressive import progressive
-from headwater.rewrite.rules import rewrite
+from headwater.rewrite.rules import LEASE_RULES, RULES, TIME_RULES, RewriteRule, rewrite
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Type | str | None]]
 """Columns of tables by name, in order, with their types where these are known."""
+
+
+def compile_tree(tree: Tree, *, disabled: Iterable[str] = ()) -> CompiledProgram:
+    """The stages. Raises ProgramError; rewrites named in `disabled` are left out."""
+    left_out = tuple(disabled)
+    with _in_its_words(tree):
+        checked = check(tree)
+        rewritten = rewrite(checked, rules=RULES, disabled=left_out)
+        checked = with_warnings(checked, termination_warnings(checked, rewritten))
+        rewritten = rewrite(rewritten, rules=TIME_RULES + LEASE_RULES, disabled=left_out)
+    if tree.text is not None:
+        checked = replace(checked, warnings=tuple(map(in_sql, checked.warnings)))
+    return CompiledProgram(tree, checked, rewritten, left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,36 +53,17 @@ class CompiledProgram:
 
     tree: Tree
     checked: Program
-    rewritten: Program
+    rewritten: Program  # what one process runs
     disabled: tuple[str, ...] = ()  # rewrites that were left out
+
+    def rewritten_by(self, rules: tuple[RewriteRule, ...]) -> Program:
+        """The program after other rewrites, for engines that run it in another way."""
+        return rewrite(self.checked, rules=rules, disabled=self.disabled)
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """Names of the queried views, in order; all derived relations if none is queried."""
         return self.checked.outputs
-
-    @property
-    def maintained(self) -> Program:
-        """The program to run: rewritten, with every base relation that a user may write to."""
-        unread = self._unread(self.rewritten)
-        return replace(self.rewritten, relations=self.rewritten.relations + leases(unread).relations)
-
-    @property
-    def unleased(self) -> Program:
-        """The same without leases, for whoever rewrites it further: `leases` comes last."""
-        program = _timed(rewrite(self.checked, disabled=self.disabled))
-        return replace(program, relations=program.relations + self._unread(program).relations)
-
-    @property
-    def endless(self) -> Program:
-        """The same for whoever takes rows away himself when their time is over: no row ends, and no stream is one."""
-        return endless(self.unleased)
-
-    def _unread(self, program: Program) -> Program:
-        """The base relations that no rule reads any more."""
-        present = {relation.name for relation in program.relations}
-        extra = tuple(one for one in self.checked.relations if not one.derived and one.name not in present)
-        return replace(self.checked, relations=extra, rules=(), queries=())
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -107,6 +98,51 @@ def _explain_plan(program: Program) -> str:
     return explain(build(program, types), types)
 
 
+def compile(  # noqa: A001
+    text: str, *, name: str = "<text>", disabled: Iterable[str] = (), tables: Tables | None = None
+) -> CompiledProgram:
+    """A program from its text, Datalog or SQL; raises ProgramError. Rewrites named in `disabled` are left out.
+
+    `tables` gives the columns of tables that an SQL text does not declare: `{"link": {"src": "string"}}`.
+    """
+    with uncollected():
+        return _with_warnings_shown(compile_tree(read_text(Source(name, text), _typed(tables)), disabled=disabled))
+
+
+def compile_sql(
+    text: str, *, name: str = "<text>", disabled: Iterable[str] = (), tables: Tables | None = None
+) -> CompiledProgram:
+    """A program from a text that is SQL, whatever it looks like; raises ProgramError."""
+    with uncollected():
+        return _with_warnings_shown(compile_tree(read_sql(Source(name, text), _typed(tables)), disabled=disabled))
+
+
+def compile_file(
+    path: str | PathLike[str], *, disabled: Iterable[str] = (), tables: Tables | None = None
+) -> CompiledProgram:
+    """A program from a file, its includes found beside it; raises ProgramError, also if it cannot be read."""
+    with uncollected():
+        return _with_warnings_shown(compile_tree(read_program(path, _typed(tables)), disabled=disabled))
+
+
+def compile_saved(text: str, *, name: str, disabled: Iterable[str] = ()) -> CompiledProgram:
+    """A program from a text that `CompiledProgram.text` gave, and that was kept in a file: it includes no files."""
+    with uncollected():
+        return compile_tree(read_text(Source(f"<{name}>", text), None, read_nothing), disabled=disabled)
+
+
+def _with_warnings_shown(program: CompiledProgram) -> CompiledProgram:
+    tell(program.warnings)
+    return program
+
+
+def _typed(tables: Tables | None) -> dict[str, dict[str, Type | None]]:
+    return {
+        name: {column: Type(kind) if isinstance(kind, str) else kind for column, kind in columns.items()}
+        for name, columns in (tables or {}).items()
+    }
+
+
 @contextmanager
 def uncollected() -> Iterator[None]:
     """Trees hold no cycles: searching them for garbage again and again would cost more than making them."""
@@ -119,73 +155,16 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def compile(  # noqa: A001
-    text: str, *, name: str = "<text>", disabled: Iterable[str] = (), tables: Tables | None = None
-) -> CompiledProgram:
-    """A program from its text, Datalog or SQL; raises ProgramError. Rewrites named in `disabled` are left out.
-
-    `tables` tells an SQL text the columns of tables that it does not declare: `{"link": {"src": "string"}}`.
-    """
-    with uncollected():
-        return _told(compile_tree(read_text(Source(name, text), _typed(tables)), disabled=disabled))
-
-
-def compile_sql(
-    text: str, *, name: str = "<text>", disabled: Iterable[str] = (), tables: Tables | None = None
-) -> CompiledProgram:
-    """A program from a text that is SQL, whatever it looks like; raises ProgramError."""
-    with uncollected():
-        return _told(compile_tree(read_sql(Source(name, text), _typed(tables)), disabled=disabled))
-
-
-def compile_saved(text: str, *, name: str, disabled: Iterable[str] = ()) -> CompiledProgram:
-    """A program from a text that `CompiledProgram.text` gave, and that was kept in a file: it includes no files."""
-    with uncollected():
-        return compile_tree(read_text(Source(f"<{name}>", text), None, read_nothing), disabled=disabled)
-
-
-def compile_file(
-    path: str | PathLike[str], *, disabled: Iterable[str] = (), tables: Tables | None = None
-) -> CompiledProgram:
-    """A program from a file, its includes found beside it; raises ProgramError, also if it cannot be read."""
-    with uncollected():
-        return _told(compile_tree(read_program(path, _typed(tables)), disabled=disabled))
-
-
-def _told(program: CompiledProgram) -> CompiledProgram:
-    tell(program.warnings)
-    return program
-
-
-def _typed(tables: Tables | None) -> dict[str, dict[str, Type | None]]:
-    return {
-        name: {column: Type(kind) if isinstance(kind, str) else kind for column, kind in columns.items()}
-        for name, columns in (tables or {}).items()
-    }
-
-
-def compile_tree(tree: Tree, *, disabled: Iterable[str] = ()) -> CompiledProgram:
-    left_out = tuple(disabled)
+@contextmanager
+def _in_its_words(tree: Tree) -> Iterator[None]:
+    """Problems of an SQL text are reported in the words of SQL; Datalog's parser bounds the depth of its terms."""
     try:
-        checked = check(tree) if tree.text is None else _check_sql(tree)
-        rewritten = rewrite(checked, disabled=left_out)
-        endless_ones = termination_warnings(checked, rewritten)
-        checked = with_warnings(checked, endless_ones if tree.text is None else map(in_sql, endless_ones))
-        return CompiledProgram(tree, checked, leases(_timed(rewritten)), left_out)
+        yield
+    except ProgramError as problem:
+        if tree.text is None:
+            raise
+        raise type(problem)(tuple(map(in_sql, problem.diagnostics))) from None
     except RecursionError:
-        if tree.text is None:  # Datalog's parser bounds the depth of its terms
+        if tree.text is None:
             raise
         raise SyntaxProblem((replace(TOO_DEEP, span=deepest(tree.statements)),)) from None
-
-
-def _timed(rewritten: Program) -> Program:
-    return kept_times(progressive(rewritten))
-
-
-def _check_sql(tree: Tree) -> Program:
-    """The checked program; what is found is told in the words of SQL."""
-    try:
-        found = check(tree)
-    except ProgramError as problem:
-        raise type(problem)(tuple(map(in_sql, problem.diagnostics))) from None
-    return replace(found, warnings=tuple(map(in_sql, found.warnings)))

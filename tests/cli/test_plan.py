@@ -51,6 +51,23 @@ def test_the_trace_names_the_rewrite_and_what_it_changed(program: str) -> None:
     assert lines[place + 1] == "% + % path keeps the min of c per (s, d)"
 
 
+def test_the_trace_shows_what_time_adds(tmp_path: Path) -> None:
+    path = tmp_path / "timed.dl"
+    path.write_text("relation link(x: int, y: int) ttl 1 minute.\nnear(X, Y) :- link(X, Y).\n")
+    lines = run(str(path), "--trace").stdout.splitlines()
+    assert lines[0] == "% leases"
+    assert "% + near(X, Y, Until'at0) :- link(X, Y, Until'at0)." in lines
+    assert lines[-1] == "near(X, Y, Until'at0) :- link(X, Y, Until'at0)."
+
+
+def test_the_plan_shows_order_index_and_loop(tmp_path: Path) -> None:
+    path = tmp_path / "closure.dl"
+    path.write_text("relation e(a: int, b: int).\ntc(X, Y) :- e(X, Y).\ntc(X, Y) :- tc(X, Z), e(Z, Y).\n")
+    lines = run(str(path), "--stage", "plan").stdout.splitlines()
+    place = lines.index("    when e(Z, Y) comes: join tc(X, Z) by index (y)")
+    assert lines[place + 1] == "      loop: join of two atoms, short form"
+
+
 def test_the_trace_of_a_program_that_nothing_changes(tmp_path: Path) -> None:
     path = tmp_path / "plain.dl"
     path.write_text("p(X, Y) :- q(X, Y).\np(X, Y) :- p(X, Z), q(Z, Y).\n")

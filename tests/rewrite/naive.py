@@ -162,6 +162,10 @@ def _extend(goal: Any, binding: Binding, state: State) -> Iterator[Binding]:
             value = _value(term, binding)
             if value is not None:
                 yield {**binding, variable.name: value}
+        case syntax.Comparison(op=op, left=left, right=right) if _is_null(left) or _is_null(right):
+            same = _is_null(left) and _is_null(right)
+            if op == ("=" if same else "!="):  # by identity; a null is neither before nor after anything
+                yield binding
         case syntax.Comparison(op=op, left=left, right=right):
             one, other = _value(left, binding), _value(right, binding)
             if one is not None and other is not None and COMPARE[op](one, other):
@@ -170,6 +174,10 @@ def _extend(goal: Any, binding: Binding, state: State) -> Iterator[Binding]:
             value = _value(call, binding)
             if value is not None and value is not negated:
                 yield binding
+
+
+def _is_null(term: syntax.Term) -> bool:
+    return isinstance(term, syntax.Constant) and term.value is None
 
 
 def _match(atom: syntax.Atom, row: Row, binding: Binding) -> Binding | None:

@@ -15,10 +15,12 @@ from headwater.language.datalog.parse import parse
 from headwater.program.check import check
 from headwater.program.model import Program
 from headwater.program.text import print_program
-from headwater.rewrite.rules import NETWORK_RULES, RULES
+from headwater.rewrite.rules import ENDLESS_RULES, LEASE_RULES, NETWORK_RULES, RULES, TIME_RULES
 
 FOLDER = Path(__file__).parents[1] / "specs" / "rewrite"
-REWRITES = {rule.__name__: rule for rule in RULES + NETWORK_RULES}
+OPTIONAL = {rule.__name__: rule for rule in RULES + NETWORK_RULES}
+TIMED = {rule.__name__: rule for rule in TIME_RULES + LEASE_RULES + ENDLESS_RULES}
+REWRITES = OPTIONAL | TIMED
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,13 @@ def cases(rewrite: str) -> list[Case]:
 
 
 def all_cases() -> list[Case]:
-    return [case for rewrite in REWRITES for case in cases(rewrite)]
+    """Of the rewrites that a program can do without."""
+    return [case for rewrite in OPTIONAL for case in cases(rewrite)]
+
+
+def timed_cases() -> list[Case]:
+    """Of the rewrites that say what time means."""
+    return [case for rewrite in TIMED for case in cases(rewrite)]
 
 
 def update() -> None:

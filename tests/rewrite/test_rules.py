@@ -13,7 +13,7 @@ from headwater.rewrite.localise import meets_at_one_location
 from headwater.rewrite.rules import NETWORK_RULES, RULES, rewrite, trace
 from tests.rewrite.naive import Diverges, State, answers, evaluate
 from tests.rewrite.random_rows import random_rows
-from tests.rewrite.spec_cases import Case, all_cases, cases, compiled
+from tests.rewrite.spec_cases import TIMED, Case, all_cases, cases, compiled
 
 SHORTEST = """
 SP1: path(@S, @D, @D, P, C) :- #link(@S, @D, C), P = f_concatPath(link(@S, @D, C), nil).
@@ -46,6 +46,12 @@ def test_a_rule_is_switched_off_by_name() -> None:
 def test_an_unknown_name_is_refused_with_the_names_there_are() -> None:
     with pytest.raises(ValueError, match=r"no rewrite 'magic'.*aggregate_selection.*localise"):
         rewrite(compiled(SHORTEST), disabled=["magic"])
+
+
+@pytest.mark.parametrize("name", TIMED)
+def test_what_time_means_cannot_be_left_out(name: str) -> None:
+    with pytest.raises(ValueError, match=f"no rewrite '{name}' to leave out"):
+        rewrite(compiled(SHORTEST), disabled=[name])
 
 
 def test_trace_tells_what_each_rule_did() -> None:

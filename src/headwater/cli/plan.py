@@ -10,7 +10,7 @@ from headwater.cli.screen.report import exit_status, show
 from headwater.core.errors import ProgramError
 from headwater.pipeline import STAGES, CompiledProgram, compile_file
 from headwater.program.nearest import nearest
-from headwater.rewrite.rules import NETWORK_RULES, RULES, trace
+from headwater.rewrite.rules import LEASE_RULES, OPTIONAL, RULES, TIME_RULES, trace
 
 _STAGES = (*STAGES, "spark")
 
@@ -22,12 +22,11 @@ def _is_stage(stage: str) -> str:
 
 
 def _are_rewrites(disabled: list[str]) -> list[str]:
-    known = [rule.__name__ for rule in (*RULES, *NETWORK_RULES)]
     for name in disabled:
-        if name not in known:
-            guess = nearest(name, known)
-            meant = f"did you mean {guess}?" if guess else f"the rewrites are {', '.join(known)}"
-            raise typer.BadParameter(f"there is no rewrite {name!r}; {meant}")
+        if name not in OPTIONAL:
+            guess = nearest(name, OPTIONAL)
+            meant = f"did you mean {guess}?" if guess else f"the rewrites are {', '.join(OPTIONAL)}"
+            raise typer.BadParameter(f"there is no rewrite {name!r} to leave out; {meant}")
     return disabled
 
 
@@ -62,7 +61,7 @@ def plan(
         raise typer.Exit(exit_status(error)) from None
     show(program.warnings)
     if show_trace:
-        _, steps = trace(program.checked, disabled=disabled)
+        _, steps = trace(program.checked, disabled=disabled, rules=RULES + TIME_RULES + LEASE_RULES)
         for step in steps:
             typer.echo(f"% {step.rule}")
             _show_lines("-", step.removed)

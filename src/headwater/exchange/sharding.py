@@ -34,9 +34,8 @@ from headwater.plan.tables import PICKS
 from headwater.program.model import Column, Keeps, Program
 from headwater.program.types.inference import infer, with_types
 from headwater.rewrite.base_copies import base_copies
-from headwater.rewrite.leases import leases
 from headwater.rewrite.localise import location_of
-from headwater.rewrite.rules import NETWORK_RULES, rewrite
+from headwater.rewrite.rules import LEASE_RULES, NETWORK_RULES, RULES, TIME_RULES, rewrite
 
 Known: TypeAlias = Mapping[str, tuple[Type | None, ...]]
 KINDS = ("decomposed", "exchange", "single")
@@ -180,7 +179,7 @@ def choose(
     `known` are the types of undeclared base relations, `columns` the names that the data has for their columns. A
     relation whose types are not known has no rows.
     """
-    model = program.maintained
+    model = program.rewritten
     types = infer(model, known)
     model = _with_names(with_types(model, types), columns or {})
     if shards == 1:
@@ -212,10 +211,10 @@ def _decomposed(program: CompiledProgram, model: Program, known: Known | None, r
 def _exchange(program: CompiledProgram, model: Program, known: Known | None, reason: str) -> Sharding | str:
     local = model
     if any(relation.shown is not None or relation.keeps is not Keeps.ALL for relation in model.relations):
-        plain = program.unleased
+        plain = program.rewritten_by(RULES + TIME_RULES)
         names = {one.name: tuple(column.name for column in one.visible) for one in model.relations}
         local = _with_names(with_types(plain, infer(plain, known)), names)
-    local = leases(rewrite(local, rules=NETWORK_RULES))
+    local = rewrite(local, rules=NETWORK_RULES + LEASE_RULES)
     problem = obstacle(local)
     if problem is not None:
         return problem

@@ -12,8 +12,7 @@ What each relation keeps (`Keeps`):
   in `p'kept`, all rows that are best now or can become so when better ones end; outside, in `p`, those best now;
 - totals and what shares a recursion with them: rows without lease, which follow what comes and goes below.
 
-Comes after `kept_times`, and after whatever moves rows between shards. Not a matter of choice like the other rewrites:
-without it a program with time cannot run.
+Comes after `kept_times`, and after the rewrites that move rows between shards.
 """
 
 from __future__ import annotations
@@ -63,35 +62,6 @@ def leases(program: Program) -> Program:
     )
 
 
-def endless(program: Program) -> Program:
-    """The program over base rows that never end by themselves: whoever runs it takes away those whose time is over.
-
-    A stream becomes a relation with its time as an ordinary column, of which at most one version of a row is there at
-    any moment. What follows is what `leases` makes follow, without saying until when.
-    """
-    if all(lifetime(relation) is None for relation in program.relations):
-        return program
-    return replace(program, relations=tuple(map(_endless, program.relations)))
-
-
-def _endless(relation: Relation) -> Relation:
-    if relation.derived:
-        return relation if relation.time is None else replace(relation, keeps=Keeps.BEST)
-    location = relation.location
-    if location is None and relation.time is not None and relation.arity > 1:
-        location = 1  # a row does not live where its time says
-    return replace(
-        relation,
-        kind=syntax.Kind.RELATION,
-        ttl=None,
-        lateness=None,
-        window=None,
-        time=None,
-        key=None,
-        location=location,
-    )
-
-
 def _cycles(program: Program) -> dict[str, int]:
     """The number of the recursion that a derived relation belongs to."""
     reads: dict[str, list[str]] = {}
@@ -138,10 +108,10 @@ def _fresh(name: str, columns: tuple[Column, ...]) -> str:
 def _rule(rule: syntax.Rule, layouts: Mapping[str, _Layout], cycle_of: Mapping[str, int]) -> syntax.Rule:
     head = layouts[rule.head.relation]
     if not rule.body and not head.relation.derived:
-        until = (
-            () if head.lease is None else (syntax.Constant(0, Type.INT),)
-        )  # the engine works out the lease of a fact
-        return replace(rule, head=replace(rule.head, args=(*rule.head.args, *until)), origin=rule)
+        if head.lease is None:
+            return rule
+        until = syntax.Constant(0, Type.INT)  # the engine computes the lease of a fact
+        return replace(rule, head=replace(rule.head, args=(*rule.head.args, until)), origin=rule)
     has_lease = head.lease is not None
     untils: list[syntax.Variable] = []
     body: list[syntax.Goal] = []

@@ -1,8 +1,15 @@
 """The rewrites, in order. Each maps a checked program to a checked program with the same answers.
 
-`RULES` is what every program goes through. `NETWORK_RULES` are for programs that run on several shards: one
-process holds all rows, gains nothing by copies, and would pay for them; so whoever plans for shards asks for
-`rewrite(program, rules=RULES + NETWORK_RULES)`. Any rule can be left out by name, for bisecting.
+Every program goes through `RULES`. Programs with time then need `TIME_RULES`, and last either `LEASE_RULES` or, where
+something else takes rows away when their time is over, `ENDLESS_RULES`. Before these, programs for several shards go
+through `NETWORK_RULES`: one process holds all rows, gains nothing by copies, and would pay for them.
+
+    one process         RULES + TIME_RULES + LEASE_RULES
+    shards on Spark     RULES + TIME_RULES + NETWORK_RULES + LEASE_RULES
+    nodes, provenance   RULES + TIME_RULES + ENDLESS_RULES (+ NETWORK_RULES)
+
+`RULES` and `NETWORK_RULES` make a program faster or local; each of them can be left out by name, for bisecting. The
+others say what time means: without them a program with time would give other rows, and they leave all others alone.
 """
 
 from __future__ import annotations
@@ -17,7 +24,11 @@ from headwater.program.model import Program
 from headwater.program.text import print_program
 from headwater.rewrite.aggregate_selection import aggregate_selection
 from headwater.rewrite.constant_folding import constant_folding
+from headwater.rewrite.endless import endless
+from headwater.rewrite.kept_times import kept_times
+from headwater.rewrite.leases import leases
 from headwater.rewrite.localise import localise
+from headwater.rewrite.progressive import progressive
 from headwater.rewrite.relocate import relocate
 from headwater.rewrite.stage_limit import stage_limit
 from headwater.rewrite.unfold_views import unfold_views
@@ -27,16 +38,32 @@ RewriteRule: TypeAlias = Callable[[Program], Program]
 
 RULES: tuple[RewriteRule, ...] = (
     constant_folding,  # first: rules that can never fire would keep others needed
-    unneeded_rules,  # a rule nobody needs must not keep a view from being unfolded or a selection from firing
+    unneeded_rules,  # an unneeded rule must not keep a view from being unfolded or a selection from firing
     unfold_views,  # a recursion through a renaming becomes a direct one, which the rules below look for
     stage_limit,  # wants the uses of a recursion as plain as they get: views between it and the query are gone
     aggregate_selection,  # last: exact only if it sees every use of a relation that is left
+)
+
+TIME_RULES: tuple[RewriteRule, ...] = (
+    progressive,  # first: it makes rules that ask for times
+    kept_times,  # before rows move or get leases: a time that no rule asks for is not carried along
 )
 
 NETWORK_RULES: tuple[RewriteRule, ...] = (
     relocate,  # first: what is moved is localised where it lives
     localise,  # after all others: its copies would look like trivial views, and its parts hide direct recursion
 )
+
+LEASE_RULES: tuple[RewriteRule, ...] = (
+    leases,  # last: rows that move between shards carry their leases with them
+)
+
+ENDLESS_RULES: tuple[RewriteRule, ...] = (
+    endless,  # instead of `leases`, and before rows move: a stream becomes a relation that lives by another column
+)
+
+OPTIONAL = tuple(rule.__name__ for rule in RULES + NETWORK_RULES)
+"""The rewrites that can be left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +84,7 @@ class Step:
 
 
 def rewrite(program: Program, *, disabled: Collection[str] = (), rules: tuple[RewriteRule, ...] = RULES) -> Program:
-    """The program after all rules, except those named in `disabled`; raises ValueError for a name that is none."""
+    """The program after all rules, except those named in `disabled`; raises ValueError if that cannot be left out."""
     for step in _steps(program, disabled, rules):
         program = step.after
     return program
@@ -72,10 +99,9 @@ def trace(
 
 
 def _steps(program: Program, disabled: Collection[str], rules: tuple[RewriteRule, ...]) -> Iterator[Step]:
-    known = [rule.__name__ for rule in RULES + NETWORK_RULES + rules]
     for name in disabled:
-        if name not in known:
-            raise ValueError(f"there is no rewrite {name!r}; the rewrites are {', '.join(dict.fromkeys(known))}")
+        if name not in OPTIONAL:
+            raise ValueError(f"there is no rewrite {name!r} to leave out; the rewrites are {', '.join(OPTIONAL)}")
     for rule in rules:
         if rule.__name__ not in disabled:
             after = rule(program)

@@ -15,6 +15,7 @@ from headwater.plan.model import Plan
 from headwater.program.model import Program
 from headwater.program.time.program_clock import lifetime
 from headwater.program.types.inference import infer, is_known, told, with_types
+from headwater.rewrite.rules import ENDLESS_RULES, RULES, TIME_RULES
 
 Known: TypeAlias = dict[str, tuple[Type | None, ...]]
 
@@ -63,9 +64,9 @@ def plan_of(model: Program, known: Known) -> Plan:
 
 def endless_plan(program: CompiledProgram, known: Known) -> Plan:
     """The plan of a program whose rows never end, for provenance."""
-    endless = program.endless
+    endless = program.rewritten_by(RULES + TIME_RULES + ENDLESS_RULES)
     stated = {rule.head.relation for rule in endless.rules if not rule.body}
-    for relation in program.maintained.relations:
+    for relation in program.rewritten.relations:
         if lifetime(relation) is not None and relation.name in stated:
             message = f"provenance cannot follow facts of the program that live by the clock, as in `{relation.name}`"
             hint = "insert these facts instead of stating them; `why`, `without` and `valid_until` can be asked"

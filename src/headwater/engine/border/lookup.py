@@ -95,7 +95,7 @@ def unknown_relation(name: Any, program: CompiledProgram) -> str:
         return f"`{name}` is not maintained, because no query needs it; add `query {name}(...)`"
     if not isinstance(name, str):
         return f"a relation is given by its name, not as {shown(name)}"
-    close = nearest(name, [relation.name for relation in program.maintained.relations])
+    close = nearest(name, [relation.name for relation in program.rewritten.relations])
     return f"there is no relation `{name}`" + (f"; did you mean `{close}`?" if close else "")
 
 

@@ -136,7 +136,7 @@ def agree(
     """
     way = "give a DataFrame for it, which may be empty, or pass optional=['{name}']"
     require_inputs(program.checked, (name for name, _ in given), optional, way=way)
-    model = program.maintained
+    model = program.rewritten
     inputs = tuple(_input(model, name, schema, changes=changes) for name, schema in given)
     _refuse_unlike(inputs)
     zoned = not without_zone(schema for _, schema in given)
@@ -202,7 +202,7 @@ def _version(name: str, declared: tuple[str, ...], schema: Any) -> int | None:
 
 def known_types(program: CompiledProgram, inputs: Iterable[Input]) -> dict[str, tuple[Type | None, ...]]:
     """The types of all columns of these inputs, hidden ones included."""
-    width = {relation.name: relation.arity for relation in program.maintained.relations}
+    width = {relation.name: relation.arity for relation in program.rewritten.relations}
     return {
         given.relation: (*given.types, *(Type.INT,) * (width[given.relation] - len(given.types))) for given in inputs
     }

@@ -26,7 +26,7 @@ from headwater.program.model import Program, Relation
 from headwater.program.time.program_clock import clock_type, lifetime
 from headwater.program.types.inference import infer, with_types
 from headwater.rewrite.localise import location_of
-from headwater.rewrite.rules import NETWORK_RULES, rewrite
+from headwater.rewrite.rules import ENDLESS_RULES, NETWORK_RULES, RULES, TIME_RULES, rewrite
 
 Known: TypeAlias = Mapping[str, tuple[Type | None, ...]]
 
@@ -51,7 +51,7 @@ def layout(program: CompiledProgram, known: Known) -> Layout:
 
     Rows end at the scan; so the rules are those of the program without leases.
     """
-    model = program.endless
+    model = program.rewritten_by(RULES + TIME_RULES + ENDLESS_RULES)
     stated = {rule.head.relation for rule in model.rules if not rule.body}
     for relation in program.checked.relations:
         if lifetime(relation) is not None and relation.name in stated:
