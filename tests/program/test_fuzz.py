@@ -11,10 +11,10 @@ from headwater.core.errors import ProgramError
 from headwater.core.source import Source
 from headwater.language.datalog.parse import parse
 from headwater.language.syntax import Aggregate, Assign, Atom, Constant, ListTerm, Negation, Rule, Variable, Wildcard
+from headwater.language.terms import body_atoms, goal_names, names, subterms
 from headwater.pipeline import CompiledProgram, compile_tree
 from headwater.program.model import Program
 from headwater.program.recursion.strata import strata
-from headwater.program.terms import body_atoms, goal_names, names, subterms
 
 ARITIES = {"p": 2, "q": 2, "r": 3, "s": 1}
 

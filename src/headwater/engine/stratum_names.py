@@ -8,8 +8,8 @@ from headwater.engine.codes.fitting import shown
 from headwater.engine.codes.symbols import decode
 from headwater.engine.rules.context import Context
 from headwater.language.datalog.printer import print_rule
+from headwater.language.terms import body_atoms
 from headwater.plan.model import Plan, PlannedStratum
-from headwater.program.terms import body_atoms
 
 
 class StratumNames:

@@ -9,6 +9,8 @@ from headwater.core.source import Source, Span
 
 
 class Lines:
+    """The line starts of one text."""
+
     def __init__(self, source: Source) -> None:
         self.source = source
         self._starts = [0, *(match.end() for match in re.finditer("\n", source.text))]

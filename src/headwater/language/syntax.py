@@ -1,4 +1,4 @@
-"""The syntax tree: what a program says, before anyone has asked whether it makes sense.
+"""The syntax tree: what a program says, before any check.
 
 Nodes are immutable values; spans never take part in equality. The checked and the rewritten program
 use the same nodes in a narrower form (see `headwater.program.model`), so that every stage prints as
@@ -32,6 +32,8 @@ class Duration:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
+    """`X`, or `@X` where it is a location."""
+
     name: str
     location: bool = False  # written with `@`
     span: Span | None = _span()
@@ -39,7 +41,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:
-    """`_`: some value that nobody names."""
+    """`_`: some value without a name."""
 
     span: Span | None = _span()
 
@@ -48,7 +50,7 @@ class Wildcard:
 class Constant:
     """A literal. Lists of literals are `ListTerm`s; `nil` is the empty `ListTerm`.
 
-    `null` has the value None; its type is that of its place, None where nothing tells.
+    `null` has the value None; its type is that of its place, None where nothing shows it.
     """
 
     value: Scalar | Duration | None
@@ -149,6 +151,8 @@ Goal: TypeAlias = Atom | Negation | Comparison | Assign | Condition
 
 @dataclass(frozen=True, slots=True)
 class Head:
+    """`p(X, min<C>)`: what a rule derives."""
+
     relation: str
     args: tuple[Term | Aggregate, ...]
     span: Span | None = _span()
@@ -166,12 +170,16 @@ class Rule:
 
 
 class Kind(Enum):
+    """Whether the rows of a declared relation carry a time."""
+
     STREAM = "stream"
     RELATION = "relation"
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnDeclaration:
+    """`x: int`, or `x: int?` where it may be null."""
+
     name: str
     type: Type
     nullable: bool = False  # written `int?`
@@ -194,6 +202,8 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Window:
+    """`WINDOW(size, slide)` of a query."""
+
     size: Duration | int
     slide: Duration | int | None = None
     span: Span | None = _span()
@@ -237,11 +247,11 @@ Statement: TypeAlias = Declaration | Rule | Query
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The names of a relation's columns, where no declaration tells them; the last ones may be `hidden`.
+    """The names of a relation's columns, where no declaration has them; the last ones may be `hidden`.
 
-    Where they are not `ordered`, nobody told which comes first: they stand in the order in which a text mentions them.
+    Where they are not `ordered`, their order is not known: they stand in the order in which a text mentions them.
 
-    Hidden columns tell apart rows that look equal: a relation is a set, SQL's tables are bags.
+    By hidden columns, rows differ that look equal: a relation is a set, SQL's tables are bags.
     """
 
     relation: str

@@ -6,43 +6,22 @@ import re
 
 from headwater.language.syntax import Duration
 
-_MILLISECOND = 1_000
 _SECOND = 1_000_000
-_MINUTE = 60 * _SECOND
-_HOUR = 60 * _MINUTE
-_DAY = 24 * _HOUR
-
-UNITS = {
-    "us": 1,
-    "microsecond": 1,
-    "microseconds": 1,
-    "ms": _MILLISECOND,
-    "millisecond": _MILLISECOND,
-    "milliseconds": _MILLISECOND,
-    "s": _SECOND,
-    "sec": _SECOND,
-    "secs": _SECOND,
-    "second": _SECOND,
-    "seconds": _SECOND,
-    "min": _MINUTE,
-    "mins": _MINUTE,
-    "minute": _MINUTE,
-    "minutes": _MINUTE,
-    "h": _HOUR,
-    "hour": _HOUR,
-    "hours": _HOUR,
-    "d": _DAY,
-    "day": _DAY,
-    "days": _DAY,
-    "week": 7 * _DAY,
-    "weeks": 7 * _DAY,
-    "month": 30 * _DAY,
-    "months": 30 * _DAY,
-    "year": 365 * _DAY,
-    "years": 365 * _DAY,
+_DAY = 24 * 60 * 60 * _SECOND
+_NAMES = {
+    1: "us microsecond microseconds",
+    1_000: "ms millisecond milliseconds",
+    _SECOND: "s sec secs second seconds",
+    60 * _SECOND: "min mins minute minutes",
+    60 * 60 * _SECOND: "h hour hours",
+    _DAY: "d day days",
+    7 * _DAY: "week weeks",
+    30 * _DAY: "month months",
+    365 * _DAY: "year years",
 }
+UNITS = {name: size for size, names in _NAMES.items() for name in names.split()}
 
-# The units a duration prints in when nobody wrote it: the largest that divides it.
+# The units a duration prints in when it was not written: the largest that divides it.
 _PRINTED = ("days", "hours", "minutes", "seconds", "milliseconds", "microseconds")
 _WRITTEN = re.compile(r"([0-9]+(?:\.[0-9]+)?) ([a-z]+)")
 

@@ -19,11 +19,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from headwater.language.syntax import Aggregate, Constant, ListTerm, Rule, Term, Variable
+from headwater.language.terms import body_atoms
 from headwater.plan.model import Source, Var, literal
 from headwater.program.model import Program, Relation
 from headwater.program.recursion.aggregates import aggregate_columns
 from headwater.program.recursion.strata import Stratum, strata
-from headwater.program.terms import body_atoms
 from headwater.rewrite.localise import location_of
 
 _PATIENCE = 20_000  # columns tried before the search gives up

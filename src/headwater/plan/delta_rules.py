@@ -15,6 +15,7 @@ from typing import assert_never
 from headwater.core.types import Type
 from headwater.core.widening import keeps
 from headwater.language import syntax
+from headwater.language.terms import goal_names, names
 from headwater.plan.model import (
     Absent,
     DeltaRule,
@@ -32,7 +33,6 @@ from headwater.plan.model import (
     literal,
 )
 from headwater.plan.tables import Draft
-from headwater.program.terms import goal_names, names
 
 
 def pattern(table: str, args: Sequence[syntax.Term], bound: Iterable[str]) -> Pattern:

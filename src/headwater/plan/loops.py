@@ -40,7 +40,7 @@ from headwater.plan.model import (
     Var,
 )
 from headwater.plan.tables import Draft
-from headwater.program.terms import names
+from headwater.language.terms import names
 
 Tables: TypeAlias = Mapping[str, Table]
 _Values: TypeAlias = tuple[LoopValue, ...]

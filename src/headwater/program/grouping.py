@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from headwater.core.diagnostics import Diagnostic, Severity
 from headwater.language.syntax import Aggregate, Rule, Term, Variable
+from headwater.language.terms import assigned, goal_names, names, positive_atoms
 from headwater.program.model import Program
 from headwater.program.recursion.aggregates import AGGREGATES, PICK_ONE, Trend, carried_columns, value_columns
-from headwater.program.terms import assigned, goal_names, names, positive_atoms
 
 
 def grouping_warnings(program: Program) -> Iterator[Diagnostic]:

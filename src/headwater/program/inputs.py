@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headwater.core.errors import DataError, UnknownRelation
+from headwater.language.terms import body_atoms
 from headwater.program.model import Program
 from headwater.program.nearest import nearest
-from headwater.program.terms import body_atoms
 
 
 def needed(program: Program, views: Iterable[str] | None = None) -> tuple[str, ...]:

@@ -9,29 +9,19 @@ from typing import assert_never
 from headwater.core.functions.function import lookup
 from headwater.core.types import Type
 from headwater.language.syntax import Binary, Call, Constant, ListTerm, Term, Variable, Wildcard
+from headwater.language.terms import children, subterms, with_children
 from headwater.program.names import PATH_FUNCTIONS, Names
-from headwater.program.terms import subterms
 
 
 def canonical(term: Term, known: Names) -> Term:
     """Functions by their plain names; a link inside a path function as the list of its two ends."""
-    match term:
-        case Variable() | Wildcard() | Constant():
+    if isinstance(term, Call):
+        function = lookup(known.registry, term.function)
+        if function is None:
             return term
-        case ListTerm(items, tail):
-            rest = None if tail is None else canonical(tail, known)
-            return replace(term, items=tuple(canonical(item, known) for item in items), tail=rest)
-        case Binary(_, left, right):
-            return replace(term, left=canonical(left, known), right=canonical(right, known))
-        case Call(name, args):
-            function = lookup(known.registry, name)
-            if function is None:
-                return term
-            if function.name in PATH_FUNCTIONS:
-                args = tuple(_ends(arg, known) for arg in args)
-            return replace(term, function=function.name, args=tuple(canonical(arg, known) for arg in args))
-        case _:
-            assert_never(term)
+        args = tuple(_ends(arg, known) for arg in term.args) if function.name in PATH_FUNCTIONS else term.args
+        term = replace(term, function=function.name, args=args)
+    return with_children(term, lambda inner: canonical(inner, known))
 
 
 def _ends(arg: Term, known: Names) -> Term:
@@ -44,18 +34,10 @@ def _ends(arg: Term, known: Names) -> Term:
 
 def built(term: Term) -> Term:
     """The term as a value: `[H | T]` is built by `concat`."""
-    match term:
-        case Variable() | Wildcard() | Constant():
-            return term
-        case ListTerm(items, tail):
-            front = ListTerm(tuple(built(item) for item in items), span=term.span)
-            return front if tail is None else Call("concat", (front, built(tail)), span=term.span)
-        case Binary(_, left, right):
-            return replace(term, left=built(left), right=built(right))
-        case Call(_, args):
-            return replace(term, args=tuple(built(arg) for arg in args))
-        case _:
-            assert_never(term)
+    found = with_children(term, built)
+    if isinstance(found, ListTerm) and found.tail is not None:
+        return Call("concat", (replace(found, tail=None), found.tail), span=term.span)
+    return found
 
 
 def has_hole(term: Term) -> bool:
@@ -65,8 +47,8 @@ def has_hole(term: Term) -> bool:
 def stray_wildcards(term: Term) -> list[Wildcard]:
     """The `_` that are no part of a list pattern, but of something that must have a value."""
     match term:
-        case ListTerm(items, tail):
-            return [stray for part in (*items, *([tail] if tail else [])) for stray in stray_wildcards(part)]
+        case ListTerm():
+            return [stray for part in children(term) for stray in stray_wildcards(part)]
         case Binary() | Call():
             return [part for part in subterms(term) if isinstance(part, Wildcard)]
         case Variable() | Wildcard() | Constant():

@@ -18,9 +18,9 @@ from headwater.core.functions.builtins import GOAL_NAMES
 from headwater.core.functions.function import Function, Registry, lookup
 from headwater.core.source import Span
 from headwater.language import syntax
+from headwater.language.terms import subterms
 from headwater.program.nearest import Spelling, nearest
 from headwater.program.recursion.aggregates import AGGREGATES
-from headwater.program.terms import subterms
 
 PATH_FUNCTIONS = frozenset({"concatPath"})
 _TELLING = 4  # letters; among shorter names everything is one slip from everything

@@ -18,9 +18,9 @@ from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.core.types import Type
 from headwater.language.syntax import Aggregate, Atom, Constant, Head, Rule, Term, Variable, Wildcard
+from headwater.language.terms import body_atoms, variables
 from headwater.program.model import Program, Relation
 from headwater.program.names import rule_name
-from headwater.program.terms import body_atoms, variables
 
 Addresses: TypeAlias = set[tuple[str, int]]  # columns declared as addresses
 

@@ -20,11 +20,11 @@ from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.core.types import Type
 from headwater.language import syntax
+from headwater.language.terms import goal_terms, names, subterms, variables
 from headwater.program.lowering import built, canonical, has_hole, pieces, stray_wildcards, takes_value
 from headwater.program.names import Names
 from headwater.program.nearest import nearest
 from headwater.program.recursion.aggregates import AGGREGATES
-from headwater.program.terms import goal_terms, names, subterms, variables
 from headwater.program.types.constants import fold
 
 

@@ -13,9 +13,9 @@ from dataclasses import replace
 from headwater.core.diagnostics import Diagnostic, Severity
 from headwater.core.types import Type
 from headwater.language import syntax
+from headwater.language.terms import assigned, body_atoms
 from headwater.program.model import Column, Relation
 from headwater.program.names import Mention, Names
-from headwater.program.terms import assigned, body_atoms
 
 _OF_TIMES = frozenset({"larger", "largest"})
 

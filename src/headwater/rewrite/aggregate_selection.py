@@ -28,10 +28,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from headwater.language.syntax import Aggregate, Atom, Constant, Rule, Variable
+from headwater.language.terms import body_atoms, goal_names
 from headwater.program.model import Program, Relation, Selection
 from headwater.program.recursion.aggregates import aggregate_columns, carried_columns
 from headwater.program.recursion.cycles import cycles
-from headwater.program.terms import body_atoms, goal_names
 from headwater.rewrite.shapes import path_ends, rule_shapes
 from headwater.rewrite.substructure import carries
 

@@ -23,8 +23,8 @@ from headwater.core.errors import EvaluationError
 from headwater.core.functions.registry import FUNCTIONS
 from headwater.core.types import Type
 from headwater.language import syntax
+from headwater.language.terms import body_atoms, names
 from headwater.program.model import Program, Relation
-from headwater.program.terms import body_atoms, names
 from headwater.program.types.constants import NoValueError, worked_out
 from headwater.rewrite.substitution import substitute_goal, substitute_head
 

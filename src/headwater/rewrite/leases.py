@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 from headwater.core.graph import components
 from headwater.core.types import Type
 from headwater.language import syntax
+from headwater.language.terms import body_atoms
 from headwater.program.model import Column, Keeps, Program, Relation, Shown
-from headwater.program.terms import body_atoms
 from headwater.program.time.program_clock import FOREVER, lifetime
 from headwater.program.time.timing import ending, leased
 

@@ -36,10 +36,10 @@ from typing import TypeAlias
 
 from headwater.core.types import Type
 from headwater.language import syntax
+from headwater.language.terms import body_atoms, goal_names, names
 from headwater.program.model import Column, Program, Relation
 from headwater.program.recursion.aggregates import WITH, aggregate_columns, value_columns
 from headwater.program.recursion.strata import strata
-from headwater.program.terms import body_atoms, goal_names, names
 from headwater.program.types.inference import inferred
 
 Goals: TypeAlias = tuple[syntax.Goal, ...]

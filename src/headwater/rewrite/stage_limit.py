@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 
 from headwater.core.types import Type
 from headwater.language.syntax import Assign, Atom, Binary, Comparison, Constant, Rule, Term, Variable
+from headwater.language.terms import body_atoms
 from headwater.program.model import Program
 from headwater.program.recursion.cycles import Cycle, cycles
-from headwater.program.terms import body_atoms
 
 Positions = Mapping[str, int]
 

@@ -9,28 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import assert_never
 
 from headwater.language import syntax
+from headwater.language.terms import with_arguments, with_children, with_terms
 
 Mapped = Mapping[str, syntax.Term]
 
 
 def substitute_term(term: syntax.Term, terms: Mapped) -> syntax.Term:
-    match term:
-        case syntax.Variable(name, location):
-            return _marked(terms[name], location) if name in terms else term
-        case syntax.Wildcard() | syntax.Constant():
-            return term
-        case syntax.ListTerm(items, tail):
-            rest = None if tail is None else substitute_term(tail, terms)
-            return replace(term, items=tuple(substitute_term(item, terms) for item in items), tail=rest)
-        case syntax.Call(args=args):
-            return replace(term, args=tuple(substitute_term(arg, terms) for arg in args))
-        case syntax.Binary(left=left, right=right):
-            return replace(term, left=substitute_term(left, terms), right=substitute_term(right, terms))
-        case _:
-            assert_never(term)
+    if isinstance(term, syntax.Variable):
+        return _marked(terms[term.name], term.location) if term.name in terms else term
+    return with_children(term, lambda inner: substitute_term(inner, terms))
 
 
 def substitute_atom(atom: syntax.Atom, terms: Mapped) -> syntax.Atom:
@@ -39,28 +28,11 @@ def substitute_atom(atom: syntax.Atom, terms: Mapped) -> syntax.Atom:
 
 def substitute_goal(goal: syntax.Goal, terms: Mapped) -> syntax.Goal:
     """The goal with `terms` in place of its variables; the variable that an `Assign` binds is not one of them."""
-    match goal:
-        case syntax.Atom():
-            return substitute_atom(goal, terms)
-        case syntax.Negation(atom):
-            return replace(goal, atom=substitute_atom(atom, terms))
-        case syntax.Comparison(left=left, right=right):
-            return replace(goal, left=substitute_term(left, terms), right=substitute_term(right, terms))
-        case syntax.Assign(term=term):
-            return replace(goal, term=substitute_term(term, terms))
-        case syntax.Condition(call):
-            return replace(goal, call=replace(call, args=tuple(substitute_term(arg, terms) for arg in call.args)))
-        case _:
-            assert_never(goal)
+    return with_terms(goal, lambda term: substitute_term(term, terms))
 
 
 def substitute_head(head: syntax.Head, terms: Mapped) -> syntax.Head:
-    def argument(arg: syntax.Term | syntax.Aggregate) -> syntax.Term | syntax.Aggregate:
-        if isinstance(arg, syntax.Aggregate):
-            return replace(arg, args=tuple(substitute_term(inner, terms) for inner in arg.args))
-        return substitute_term(arg, terms)
-
-    return replace(head, args=tuple(argument(arg) for arg in head.args))
+    return with_arguments(head, lambda term: substitute_term(term, terms))
 
 
 def _marked(term: syntax.Term, location: bool) -> syntax.Term:

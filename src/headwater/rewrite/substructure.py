@@ -16,8 +16,8 @@ from enum import Enum
 from typing import assert_never
 
 from headwater.language import syntax
+from headwater.language.terms import goal_names, names
 from headwater.program.model import Selection
-from headwater.program.terms import goal_names, names
 from headwater.rewrite.shapes import Shape, shape_of
 
 

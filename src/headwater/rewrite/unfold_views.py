@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from headwater.language.syntax import Atom, Goal, Head, Negation, Rule, Variable, Wildcard
+from headwater.language.terms import goal_names
 from headwater.program.model import Program, Relation
-from headwater.program.terms import goal_names
 from headwater.rewrite.substitution import substitute_atom
 
 

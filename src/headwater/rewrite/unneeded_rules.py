@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from headwater.language.terms import body_atoms
 from headwater.program.model import Program
-from headwater.program.terms import body_atoms
 
 
 def unneeded_rules(program: Program) -> Program:

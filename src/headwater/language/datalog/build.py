@@ -34,27 +34,18 @@ from headwater.language.syntax import (
     Window,
 )
 
-TYPE_NAMES = {
-    "int": Type.INT,
-    "integer": Type.INT,
-    "long": Type.INT,
-    "bigint": Type.INT,
-    "float": Type.FLOAT,
-    "double": Type.FLOAT,
-    "real": Type.FLOAT,
-    "string": Type.STRING,
-    "str": Type.STRING,
-    "text": Type.STRING,
-    "bool": Type.BOOL,
-    "boolean": Type.BOOL,
-    "timestamp": Type.TIMESTAMP,
-    "time": Type.TIMESTAMP,
-    "duration": Type.DURATION,
-    "interval": Type.DURATION,
-    "list": Type.LIST,
-    "any": Type.ANY,
-    "address": Type.ADDRESS,
+_SPELT = {
+    Type.INT: "int integer long bigint",
+    Type.FLOAT: "float double real",
+    Type.STRING: "string str text",
+    Type.BOOL: "bool boolean",
+    Type.TIMESTAMP: "timestamp time",
+    Type.DURATION: "duration interval",
+    Type.LIST: "list",
+    Type.ANY: "any",
+    Type.ADDRESS: "address",
 }
+TYPE_NAMES = {name: kind for kind, names in _SPELT.items() for name in names.split()}
 
 _OPERATORS = {":=": "=", "==": "=", "=<": "<=", "≤": "<=", "≥": ">=", "<>": "!=", "≠": "!="}
 _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
@@ -62,6 +53,8 @@ _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 class Builder(TermBuilder):
     """The statements of a text, out of the terms that `TermBuilder` makes."""
+
+    declarations = columns = kinds = column_names = head_args = aggregate_args = goals = TermBuilder.terms
 
     def rule(self, children: Children) -> list[Statement]:
         label, head, goals = children
@@ -82,9 +75,6 @@ class Builder(TermBuilder):
                     key, end = option
         span = self._between(kind, end)
         return [Declaration(Kind(kind.lower()), name_of(name), columns, key, **others, span=span)]
-
-    def declarations(self, children: Children) -> list[Statement]:
-        return children
 
     def block(self, children: Children) -> Declaration:
         written, (name, columns, end) = children
@@ -115,9 +105,6 @@ class Builder(TermBuilder):
         name, columns, end = children
         return name, tuple(columns or ()), end
 
-    def columns(self, children: Children) -> Children:
-        return children
-
     def column(self, children: Children) -> ColumnDeclaration:
         name, (kind, end), maybe = children
         span = self._between(name, maybe or end)
@@ -140,20 +127,13 @@ class Builder(TermBuilder):
             return found or Type.STRING, word
         inner = [part for part, _ in parts]
         if found is not None and found is not Type.LIST:
-            self._report(
-                "HW109", f"`{word}` holds no items", self._at(word), hint="only lists do: `list<int>`, `list<any>`"
-            )
+            hint = "only lists do: `list<int>`, `list<any>`"
+            self._report("HW109", f"`{word}` holds no items", self._at(word), hint=hint)
         return list_named(inner), end
-
-    def kinds(self, children: Children) -> Children:
-        return children
 
     def key(self, children: Children) -> tuple[tuple[str, ...], Token]:
         _, names, end = children
         return tuple(name_of(name) for name in names), end
-
-    def column_names(self, children: Children) -> Children:
-        return children
 
     def ttl(self, children: Children) -> tuple[str, Duration | int]:
         return "ttl", children[1]
@@ -173,9 +153,8 @@ class Builder(TermBuilder):
         if len(children) > 1:
             return self._duration(number, children[1])
         if not number.isdigit():
-            self._report(
-                "HW110", f"`{number}` needs a unit of time", self._at(number), hint=f"as in `{number} seconds`"
-            )
+            hint = f"as in `{number} seconds`"
+            self._report("HW110", f"`{number}` needs a unit of time", self._at(number), hint=hint)
             return 0
         value = self._integer(number)
         return value if value is not None else 0
@@ -183,9 +162,6 @@ class Builder(TermBuilder):
     def head(self, children: Children) -> Head:
         name, args, end = children
         return Head(name_of(name), tuple(args or ()), span=self._between(name, end or name))
-
-    def head_args(self, children: Children) -> Children:
-        return children
 
     def aggregate(self, children: Children) -> Aggregate:
         name, _, args, end = children
@@ -207,14 +183,8 @@ class Builder(TermBuilder):
             args = []
         return Aggregate(name_of(name), tuple(args), limit, span=span)
 
-    def aggregate_args(self, children: Children) -> Children:
-        return children
-
     def group(self, children: Children) -> Children:
         return children[:-1]
-
-    def goals(self, children: Children) -> Children:
-        return children
 
     def holds(self, children: Children) -> Goal:
         mark, term = children
@@ -251,14 +221,9 @@ class Builder(TermBuilder):
             case Constant(value=str() as name, location=False) if self._lines.source.text[begin] not in "\"'":
                 return Atom(name, (), mark is not None, span=span)
             case _:
-                negated = span.source.text.startswith("-", span.start)
-                self._report(
-                    "HW111",
-                    "this is a value, not a goal",
-                    span,
-                    note="a goal is a relation, a comparison, or a negated relation",
-                    hint="a negated relation is written `!p(X)`"
-                    if negated
-                    else "compare it, as in `X = ...`, or remove it",
-                )
+                hint = "compare it, as in `X = ...`, or remove it"
+                if span.source.text.startswith("-", span.start):
+                    hint = "a negated relation is written `!p(X)`"
+                note = "a goal is a relation, a comparison, or a negated relation"
+                self._report("HW111", "this is a value, not a goal", span, note=note, hint=hint)
                 return Atom("", (), span=span)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.language import syntax
+from headwater.language.terms import children, goal_terms
 
 DEEPEST = 150
 
@@ -31,54 +32,27 @@ def deepest(statements: Sequence[syntax.Statement | syntax.Include]) -> Span | N
     level = [(term, term) for statement in statements for term in _roots(statement)]
     last: list[tuple[syntax.Term, syntax.Term]] = []
     while level:
-        last, level = level, [(child, root) for term, root in level for child in _children(term)]
+        last, level = level, [(child, root) for term, root in level for child in children(term)]
     return last[0][1].span if last else None
 
 
 def _deep_term(roots: Iterable[syntax.Term]) -> syntax.Term | None:
     level = [(term, term) for term in roots]
     for _ in range(DEEPEST):
-        level = [(child, root) for term, root in level for child in _children(term)]
+        level = [(child, root) for term, root in level for child in children(term)]
         if not level:
             return None
     return level[0][1]
-
-
-def _children(term: syntax.Term) -> tuple[syntax.Term, ...]:
-    match term:
-        case syntax.Call(args=args):
-            return args
-        case syntax.ListTerm(items, tail):
-            return items if tail is None else (*items, tail)
-        case syntax.Binary(_, left, right):
-            return left, right
-        case _:
-            return ()
 
 
 def _roots(statement: syntax.Statement | syntax.Include) -> Iterator[syntax.Term]:
     match statement:
         case syntax.Rule(head, body):
             for arg in head.args:
-                if isinstance(arg, syntax.Aggregate):
-                    yield from arg.args
-                else:
-                    yield arg
+                yield from arg.args if isinstance(arg, syntax.Aggregate) else (arg,)
             for goal in body:
-                yield from _goal_terms(goal)
+                yield from goal_terms(goal)
         case syntax.Query(atom):
             yield from atom.args
         case syntax.Declaration() | syntax.Include():
             pass
-
-
-def _goal_terms(goal: syntax.Goal) -> tuple[syntax.Term, ...]:
-    match goal:
-        case syntax.Atom(args=args) | syntax.Negation(syntax.Atom(args=args)):
-            return args
-        case syntax.Comparison(_, left, right):
-            return left, right
-        case syntax.Assign(_, term):
-            return (term,)
-        case syntax.Condition(call):
-            return call.args

@@ -30,6 +30,8 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
+    """A text with its comments blanked, cut into statements."""
+
     code: str
     pieces: tuple[Piece, ...]
     problems: tuple[Diagnostic, ...]
@@ -56,73 +58,73 @@ _OPERAND_AFTER = re.compile(
 
 
 def scan(source: Source, lines: Lines) -> Scan:
-    text = source.text
-    kept: list[str] = []
-    pieces: list[Piece] = []
-    problems: list[Diagnostic] = []
-    copied = 0  # text[:copied] is in `kept`, comments blanked
-    start = 0  # where the current piece begins
-    position = 0
-    broken = False
+    return _Scanner(source.text, lines).run()
 
-    def blank(begin: int, end: int) -> None:
-        nonlocal copied
-        kept.append(text[copied:begin])
-        kept.append(" " * (end - begin))
-        copied = end
 
-    def cut(end: int) -> None:
-        nonlocal start, broken
-        pieces.append(Piece(start, end, broken))
-        start, broken = end, False
+class _Scanner:
+    """One walk over a text."""
 
-    while (match := _BOUNDARY.search(text, position)) is not None:
-        begin, position = match.span()
+    def __init__(self, text: str, lines: Lines) -> None:
+        self._text = text
+        self._lines = lines
+        self._kept: list[str] = []
+        self._pieces: list[Piece] = []
+        self._problems: list[Diagnostic] = []
+        self._copied = 0  # text[:copied] is in `kept`, comments blanked
+        self._start = 0  # where the current piece begins
+        self._broken = False
+
+    def run(self) -> Scan:
+        position = 0
+        while (match := _BOUNDARY.search(self._text, position)) is not None:
+            position = self._boundary(match)
+        self._cut(len(self._text))
+        self._kept.append(self._text[self._copied :])
+        return Scan("".join(self._kept), tuple(self._pieces), tuple(self._problems))
+
+    def _boundary(self, match: re.Match[str]) -> int:
+        """Take in what was found; the position to look on from."""
+        begin, end = match.span()
         match match.lastgroup:
             case "comment":
-                blank(begin, position)
+                self._blank(begin, end)
             case "open_comment":
-                problems.append(
-                    Diagnostic(
-                        "HW104", "this comment is never closed", lines.span(begin, begin + 2), hint="close it with `*/`"
-                    )
-                )
-                position = len(text)
-                blank(begin, position)
-            case "percent" if not _is_remainder(text, begin):
-                position = _end_of_line(text, begin)
-                blank(begin, position)
+                self._report("HW104", "this comment is never closed", begin, begin + 2, "close it with `*/`")
+                end = len(self._text)
+                self._blank(begin, end)
+            case "percent" if not _is_remainder(self._text, begin):
+                end = _end_of_line(self._text, begin)
+                self._blank(begin, end)
             case "open_string":
-                quote = text[begin]
-                end = _end_of_line(text, begin)
-                problems.append(
-                    Diagnostic(
-                        "HW103",
-                        f"this string is never closed on its line: `{quote}` is missing",
-                        lines.span(begin, end),
-                        hint=r"a line break inside a string is written `\n`",
-                    )
-                )
-                broken = True
-                position = end
-                blank(begin, end)
+                message = f"this string is never closed on its line: `{self._text[begin]}` is missing"
+                end = _end_of_line(self._text, begin)
+                self._report("HW103", message, begin, end, r"a line break inside a string is written `\n`")
+                self._broken = True
+                self._blank(begin, end)
             case "include":
-                cut(begin)
-                cut(position)
+                self._cut(begin)
+                self._cut(end)
             case "end":
-                cut(position)
+                self._cut(end)
             case "more_ends":
                 # The full stop behind a brace belongs to it; a row of full stops is one mistake, not many.
                 first = match.end("end")
-                stop = text.index(".", first) + 1 if match["end"] == "}" else first
-                cut(stop)
-                if stop < position:
-                    cut(position)
-            case _:
-                pass
-    pieces.append(Piece(start, len(text), broken))
-    kept.append(text[copied:])
-    return Scan("".join(kept), tuple(pieces), tuple(problems))
+                stop = self._text.index(".", first) + 1 if match["end"] == "}" else first
+                self._cut(stop)
+                if stop < end:
+                    self._cut(end)
+        return end
+
+    def _blank(self, begin: int, end: int) -> None:
+        self._kept += (self._text[self._copied : begin], " " * (end - begin))
+        self._copied = end
+
+    def _cut(self, end: int) -> None:
+        self._pieces.append(Piece(self._start, end, self._broken))
+        self._start, self._broken = end, False
+
+    def _report(self, code: str, message: str, begin: int, end: int, hint: str) -> None:
+        self._problems.append(Diagnostic(code, message, self._lines.span(begin, end), hint=hint))
 
 
 def _is_remainder(text: str, percent: int) -> bool:

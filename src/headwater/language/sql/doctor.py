@@ -16,14 +16,15 @@ from sqlglot import exp
 
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source, Span
-from headwater.language.sql.query.queries import union_parts
-from headwater.language.sql.query.views import components, mentioned
 from headwater.language.sql.text.parsed import Text
+from headwater.language.sql.text.shape import components, is_recursion, union_parts
 from headwater.language.sql.text.statements import Query, Statement, View, read_statements, with_views
 from headwater.language.syntax import Declaration, Kind
 
 
 class Verdict(Enum):
+    """What Spark does with a recursion."""
+
     FINE = "fine"
     LIMITED = "may hit the level limit"
     INCOMPLETE = "silently incomplete"
@@ -106,8 +107,7 @@ def _views(views: tuple[View, ...]) -> list[Finding]:
     by_name = {view.name.lower(): view for view in views}
     found: list[Finding] = []
     for group in components(by_name):
-        first = by_name[group[0]]
-        if first.recursive and (len(group) > 1 or group[0] in mentioned(first)):
+        if is_recursion(group, by_name):
             found += [_view(by_name[key], set(group)) for key in group]
     for view in views:
         found += _views(view.query.views)

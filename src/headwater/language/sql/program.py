@@ -20,10 +20,11 @@ from headwater.core.types import Type
 from headwater.language.sql.query.arguments import bare, unread
 from headwater.language.sql.query.prune import pruned
 from headwater.language.sql.query.queries import Queries
-from headwater.language.sql.query.views import Views, mentioned
+from headwater.language.sql.query.views import refuse_equal_names
 from headwater.language.sql.scope.context import Context, Scope
 from headwater.language.sql.scope.sources import COPY, Column, Schema, Table, known_table
 from headwater.language.sql.text.parsed import Refused, Text
+from headwater.language.sql.text.shape import mentioned
 from headwater.language.sql.text.statements import Query, Statement, View, read_statements
 from headwater.language.sql.text.wording import TOO_DEEP
 from headwater.language.syntax import (
@@ -57,7 +58,7 @@ class _Shown:
 
 
 def translate(source: Source, tables: Mapping[str, Schema] | None = None) -> Tree:
-    """The tree of an SQL text. `tables` tells columns that are known from outside, such as a catalogue's."""
+    """The tree of an SQL text. `tables` are those that are known from outside, with their columns."""
     text = Text(source)
     statements, problems = read_statements(text)
     if problems:
@@ -79,9 +80,9 @@ def translate_statements(text: Text, statements: list[Statement], tables: Mappin
 
 
 def translate_views(text: Text, views: Sequence[View], tables: Mapping[str, Schema]) -> Tree:
-    """The tree of some views of a text, all of them shown; `tables` tells the columns of everything else they read.
+    """The tree of some views of a text, all of them shown; `tables` has the columns of everything else they read.
 
-    Rows only ever come to these tables, so that copies of a row are told apart only where they count.
+    Rows are only ever added to these tables, so copies of a row are kept only where they count.
     """
     program = _Program(text, list(views), tables, {}, counted=False)
     program.run()
@@ -122,27 +123,26 @@ class _Program:
         self.context.taken |= self.context.tables.keys() | found.keys()
 
     def run(self) -> None:
-        queries = Queries(self.context)
         spelt = self._spelt()
         for name, columns in self._found.items():
             if name not in self.context.tables:
                 found = [Column(each) for each in columns]
                 called = spelt.get(name, name)
                 self.context.tables[name] = Table(called, found, hidden=1, base=True, mentioned=len(found) > 1)
-        try:
-            self._declared_twice()
-            self._statements(queries)
-        except Refused as refused:
-            self.context.problems.append(refused.diagnostic)
+        self._refuse_unread()
         if not self.context.problems:
-            self._unread()
+            try:
+                self._declared_twice()
+                self._statements(Queries(self.context))
+            except Refused as refused:
+                self.context.problems.append(refused.diagnostic)
         if not self.context.problems:
             self._columnless()
         if self.context.problems:
             raise SyntaxProblem(tuple(_in_order(self.context.problems)[:MOST_PROBLEMS]))
 
-    def _unread(self) -> None:
-        """The net below the translation: what it did not read is refused, whatever it made of the rest."""
+    def _refuse_unread(self) -> None:
+        """What the translation would not read is refused before it begins."""
         for statement in self.statements:
             last = statement.select if isinstance(statement, Query) else None
             for query in _queries(statement):
@@ -160,14 +160,9 @@ class _Program:
     def _columnless(self) -> None:
         for table in self.context.tables.values():
             if not table.columns:
-                self.context.problems.append(
-                    self.text.problem(
-                        "HW232",
-                        f"the columns of `{table.relation}` are not known",
-                        table.span,
-                        hint=f"declare it with CREATE TABLE {table.relation} (...), or name a column of it",
-                    )
-                )
+                hint = f"declare it with CREATE TABLE {table.relation} (...), or name a column of it"
+                message = f"the columns of `{table.relation}` are not known"
+                self.context.problems.append(self.text.problem("HW232", message, table.span, hint=hint))
 
     def _declared_twice(self) -> None:
         seen: dict[str, Declaration] = {}
@@ -176,30 +171,17 @@ class _Program:
                 name = statement.relation.lower()
                 if name in seen:
                     self.text.refuse("HW204", f"table `{statement.relation}` is declared twice", statement.span)
-                self._columns_twice(statement)
+                refuse_equal_names(self.text, statement.relation, statement.columns)
                 seen[name] = statement
             elif isinstance(statement, View) and statement.name.lower() in self.declarations:
                 self.text.refuse("HW204", f"`{statement.name}` is a table and a view", statement.span)
-
-    def _columns_twice(self, declaration: Declaration) -> None:
-        names: set[str] = set()
-        for column in declaration.columns:
-            if column.name.lower() in names:
-                self.text.refuse(
-                    "HW205",
-                    f"`{declaration.relation}` has two columns called `{column.name}`",
-                    column.span,
-                    note="capitals make no difference to names of columns",
-                    hint="rename one of them",
-                )
-            names.add(column.name.lower())
 
     def _statements(self, queries: Queries) -> None:
         """Views of CREATE VIEW, and of a WITH in front of them, see each other; a query's WITH is its own."""
         created = [statement for statement in self.statements if isinstance(statement, View)]
         asked = [statement for statement in self.statements if isinstance(statement, Query)]
         bare = [query for query in asked if query.select is None]
-        views = Views(queries)
+        views = queries.views
         common = [view for query in bare for view in query.views]
         scope = views.scope([*common, *created], Scope(None), outermost=True)
         selecting = [query for query in asked if query.select is not None]
@@ -223,9 +205,9 @@ class _Program:
     def _refuse_lost_windows(self, shown: list[View], views: list[View], asked: list[Query]) -> None:
         """A window is that of a query that is shown: a view that others read is the whole view to them."""
         readers: list[View | Query] = [*views, *asked]
-        for view in (*views, *(each for one in readers for each in _nested(one))):
+        for view in (*views, *(nested for reader in readers for nested in _nested(reader))):
             name = view.name.lower()
-            read = any(name in _reads(one) for one in readers if one is not view)
+            read = any(name in _reads(reader) for reader in readers if reader is not view)
             if view.query.window is not None and (read or view not in shown):
                 self.text.refuse(
                     "HW117",
@@ -247,10 +229,10 @@ class _Program:
             return
         name = self.context.relation("result")
         if isinstance(node, exp.Select):
-            table = queries.relation(node, scope, name, order=[each.this for each in order], outermost=True)
+            table = queries.relation(node, scope, name, order=[each.this for each in order])
             found = tuple(self._ordering(each, at) for each, at in zip(order, table.order, strict=True))
         else:
-            table = queries.relation(node, scope, name, outermost=True)
+            table = queries.relation(node, scope, name)
             found = tuple(self._ordered(each, table) for each in order)
         self.shown.append(_Shown(table, query.window, found, limit, offset or 0, query.span))
 
@@ -300,36 +282,29 @@ class _Program:
             and isinstance(node.expressions[0], exp.Star)
             and not any(node.expressions[0].args.values())
         )
-        return table if star or names == [column.name.lower() for column in table.columns] else None
+        return table if star or names == [name.lower() for name in _names(table)] else None
 
     # The tree
 
     def tree(self) -> Tree:
         tables = {table.relation: table for table in self.context.tables.values()} | self.context.made
-        shown = {one.table.relation for one in self.shown}
-        told = self.declarations.keys() | (self._given if self._counted else set())
-        counted = {table.relation for key, table in self.context.tables.items() if key in told}
+        shown = {each.table.relation for each in self.shown}
+        known = self.declarations.keys() | (self._given if self._counted else set())
+        counted = {table.relation for key, table in self.context.tables.items() if key in known}
         rules = pruned(self.context.rules, tables, shown | counted)
         defined = {rule.head.relation for rule in rules}
         headings = tuple(
-            Heading(
-                name,
-                (*(column.name for column in table.columns), *_hidden(table)),
-                table.hidden,
-                ordered=not table.mentioned,
-            )
+            Heading(name, (*_names(table), *_hidden(table)), table.hidden, ordered=not table.mentioned)
             for name, table in tables.items()
             if name in defined or table.base
         )
         declared = tuple(self._declaration(table) for table in self.context.tables.values() if self._is_typed(table))
-        asked = tuple(self._query(one, number) for number, one in enumerate(self.shown))
+        asked = tuple(map(_query, self.shown))
         return Tree((*declared, *rules, *asked), headings, self._text(), tuple(self.context.notes))
 
     def _is_typed(self, table: Table) -> bool:
         key = table.relation.lower()
-        return key in self.declarations or (
-            key in self._given and all(column.type is not None for column in table.columns)
-        )
+        return key in self.declarations or (key in self._given and table.is_typed)
 
     def _declaration(self, table: Table) -> Declaration:
         given = self.declarations.get(table.relation.lower())
@@ -341,20 +316,28 @@ class _Program:
         )
         return Declaration(Kind.RELATION, table.relation, (*columns, *copies))
 
-    def _query(self, one: _Shown, number: int) -> Asked:
-        args = tuple(Variable(f"C{at}") if at < len(one.table.columns) else Wildcard() for at in range(one.table.arity))
-        atom = Atom(one.table.relation, args, span=one.place)
-        return Asked(atom, one.window, one.order, one.limit, one.offset, span=one.place)
-
     def _text(self) -> str:
         """The SQL with the tables that were known from outside declared in it."""
         lines = []
         for key in sorted(self._given):
             table = self.context.tables[key]
-            if all(column.type is not None for column in table.columns):
-                columns = ", ".join(f"{_quoted(one.name)} {one.type.value}" for one in table.columns if one.type)
+            if table.is_typed:
+                columns = ", ".join(
+                    f"{_quoted(column.name)} {column.type.value}" for column in table.columns if column.type
+                )
                 lines.append(f"CREATE TABLE {_quoted(table.relation)} ({columns});\n")
         return "".join(lines) + self.text.source.text
+
+
+def _query(shown: _Shown) -> Asked:
+    width, arity = len(shown.table.columns), shown.table.arity
+    args = tuple(Variable(f"C{at}") if at < width else Wildcard() for at in range(arity))
+    atom = Atom(shown.table.relation, args, span=shown.place)
+    return Asked(atom, shown.window, shown.order, shown.limit, shown.offset, span=shown.place)
+
+
+def _names(table: Table) -> list[str]:
+    return [column.name for column in table.columns]
 
 
 def _quoted(name: str) -> str:
@@ -375,14 +358,15 @@ def _declared(declaration: Declaration) -> Table:
     return Table(declaration.relation, columns, hidden=0 if single else 1, key=key, base=True, span=declaration.span)
 
 
-def _nested(one: View | Query) -> list[View]:
+def _nested(statement: View | Query) -> list[View]:
     """The views of its own WITH, and of theirs."""
-    query = one.query if isinstance(one, View) else one
+    query = statement.query if isinstance(statement, View) else statement
     return [each for view in query.views for each in (view, *_nested(view))]
 
 
-def _reads(one: View | Query) -> set[str]:
-    return mentioned(one if isinstance(one, View) else View("", None, one, recursive=False, span=None))
+def _reads(statement: View | Query) -> set[str]:
+    view = statement if isinstance(statement, View) else View("", None, statement, recursive=False, span=None)
+    return mentioned(view)
 
 
 def _queries(statement: Statement) -> list[exp.Expr]:
@@ -400,12 +384,11 @@ def _deepest(text: Text, statements: list[Statement]) -> Span | None:
     level = [(node, node) for statement in statements for node in _queries(statement)]
     last = level
     while level:
-        last, level = level, [(inner, _outermost(inner, root)) for node, root in level for inner in _inside(node)]
+        last, level = (
+            level,
+            [(inner, _outermost(inner, root)) for node, root in level for inner in node.iter_expressions()],
+        )
     return text.span(last[0][1]) if last else None
-
-
-def _inside(node: exp.Expr) -> list[exp.Expr]:
-    return list(node.iter_expressions())
 
 
 def _outermost(node: exp.Expr, root: exp.Expr) -> exp.Expr:

@@ -5,7 +5,7 @@
 Everything that does not take part in a recursion stays SQL as it was written: views that a recursion reads, its first
 rows where they are more than a look at a table, subqueries in its FROM, and all that reads its result. Only the
 recursive views themselves become rules. Steps come in an order in which they can run. The text of one step speaks of
-the frame of another as `{h1}`, to be filled in by whoever runs it; braces of the text itself are doubled.
+the frame of another as `{h1}`, to be filled in by its caller; braces of the text itself are doubled.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from sqlglot import Token, TokenType, exp
 
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source, Span
-from headwater.language.sql.query.views import components, mentioned, tables_in, unions
+from headwater.language.sql.query.views import refuse_kept
 from headwater.language.sql.text.parsed import Refused, Text
-from headwater.language.sql.text.statements import Query, Statement, View, read_query, read_statements
+from headwater.language.sql.text.shape import components, is_recursion, mentioned, tables_in, unions
+from headwater.language.sql.text.statements import Query, Statement, View, closing, read_query, read_statements
 from headwater.language.syntax import Declaration
 
 _OWN = "own"  # marks a `*` that the text does not have
@@ -184,24 +185,14 @@ class _Splitter:
         by_name = {view.name.lower(): self._with_whole_names(view) for view in views}
         for group in components(by_name):
             first = by_name[group[0]]
-            if first.recursive and (len(group) > 1 or group[0] in mentioned(first)):
+            if is_recursion(group, by_name):
                 self.recursive = True
                 self._recursion([by_name[key] for key in group], scope)
             else:
-                self._refuse_kept(first)
+                refuse_kept(self.text, first)
                 columns = ", ".join(_quoted(column.name) for column in first.columns or ())
                 head = f"{_quoted(first.name)}({columns})" if columns else _quoted(first.name)
                 scope.views[group[0]] = f"{head} AS ({self.query(first.query, scope)})"
-
-    def _refuse_kept(self, view: View) -> None:
-        for column in view.columns or ():
-            if column.aggregate is not None:
-                self.text.refuse(
-                    "HW217",
-                    f"`{column.aggregate}() AS {column.name}` is for recursive views",
-                    column.span,
-                    hint=f"write {column.aggregate}(...) in the SELECT list, with GROUP BY",
-                )
 
     def _written(self, tokens: Sequence[Token], scope: _Scope) -> str:
         """The text of these tokens as it stands there, recursions in brackets replaced."""
@@ -211,7 +202,7 @@ class _Splitter:
         place = 0
         while place < len(tokens):
             if tokens[place].token_type is TokenType.L_PAREN and _word(tokens, place + 1) == "WITH":
-                end = _closing(tokens, place)
+                end = closing(tokens, place)
                 inner = read_query(self.text, tokens[place + 1 : end])
                 out += [_escaped(text[at : tokens[place].end + 1]), self.query(inner, scope)]
                 at = tokens[end].start
@@ -252,7 +243,7 @@ class _Splitter:
         self._refuse_window(view.query)
         inner = _Scope(scope)
         kept = self._nested(view, keys, inner, frames)
-        reads = keys | {one.name.lower() for one in kept}
+        reads = keys | {nested.name.lower() for nested in kept}
         found = []
         for number, part in enumerate(_parts(view.query.tokens), 1):
             parsed = self._parsed(part, view)
@@ -277,18 +268,18 @@ class _Splitter:
         reading = set(keys)
         for group in components(by_name):
             views = [by_name[key] for key in group]
-            if any(mentioned(one) & reading for one in views):
-                for one in views:
-                    self._refuse_window(one.query)
+            if any(mentioned(nested) & reading for nested in views):
+                for nested in views:
+                    self._refuse_window(nested.query)
                 reading |= set(group)
                 kept += views
                 continue
             self.define(views, scope)
-            for one in views:
-                name = self._own(f"{one.name} of {view.name}")
-                frames[name] = self._frame(f"SELECT * FROM {_quoted(one.name)}", scope)
-                query = replace(one.query, views=(), select=_whole(name))
-                kept.append(View(one.name, None, query, False, one.span))
+            for nested in views:
+                name = self._own(f"{nested.name} of {view.name}")
+                frames[name] = self._frame(f"SELECT * FROM {_quoted(nested.name)}", scope)
+                query = replace(nested.query, views=(), select=_whole(name))
+                kept.append(View(nested.name, None, query, False, nested.span))
         return kept
 
     def _with_frames(
@@ -301,7 +292,7 @@ class _Splitter:
             token = part[place]
             in_from = token.token_type is TokenType.L_PAREN and _word(part, place - 1) in ("FROM", "JOIN")
             if in_from and _word(part, place + 1) in ("SELECT", "WITH"):
-                end = _closing(part, place)
+                end = closing(part, place)
                 query = read_query(self.text, part[place + 1 : end])
                 if not mentioned(View("", None, query, recursive=False, span=None)) & reads:
                     name = self._own(f"subquery of {view.name}")
@@ -355,7 +346,7 @@ class _Splitter:
 
 def _parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
     """The parts of a chain of UNIONs; all of it, if there is more than UNIONs between them."""
-    while tokens[0].token_type is TokenType.L_PAREN and _closing(tokens, 0) == len(tokens) - 1:
+    while tokens[0].token_type is TokenType.L_PAREN and closing(tokens, 0) == len(tokens) - 1:
         tokens = tokens[1:-1]
     depth = 0
     starts, ends = [0], []
@@ -386,7 +377,8 @@ def _selects(query: Query) -> Iterator[exp.Expr]:
 
 def _uses(statements: Sequence[Statement]) -> Counter[str]:
     """How often each name stands in a FROM."""
-    queries = [one.query if isinstance(one, View) else one for one in statements if isinstance(one, View | Query)]
+    asking = [statement for statement in statements if isinstance(statement, View | Query)]
+    queries = [statement.query if isinstance(statement, View) else statement for statement in asking]
     selects = [node for query in queries for node in _selects(query)]
     return Counter(table.name.lower() for node in selects for table in node.find_all(exp.Table))
 
@@ -400,17 +392,6 @@ def _columns(selects: Sequence[exp.Expr]) -> frozenset[str] | None:
         if any(str(join.args.get("method") or "").upper() == "NATURAL" for join in select.find_all(exp.Join)):
             return None
     return frozenset(name.name.lower() for select in selects for name in select.find_all(exp.Identifier))
-
-
-def _closing(tokens: Sequence[Token], opening: int) -> int:
-    """The place of the bracket that closes the one at a place."""
-    depth = 0
-    for place in range(opening, len(tokens)):
-        kind = tokens[place].token_type
-        depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
-        if depth == 0:
-            return place
-    return len(tokens) - 1
 
 
 def _word(tokens: Sequence[Token], place: int) -> str:

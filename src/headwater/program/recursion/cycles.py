@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from headwater.core.graph import components, way
 from headwater.language.syntax import Rule
+from headwater.language.terms import body_atoms
 from headwater.program.model import Program
 from headwater.program.names import rule_name
-from headwater.program.terms import body_atoms
 
 _ENDS = 6
 

@@ -20,10 +20,10 @@ from typing import TypeAlias, assert_never
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.language import syntax
+from headwater.language.terms import assigned, goal_names, names
 from headwater.program.names import rule_name
 from headwater.program.recursion.aggregates import AGGREGATES, Trend, carried_columns, value_columns
 from headwater.program.recursion.cycles import Cycle
-from headwater.program.terms import assigned, goal_names, names
 
 Trends: TypeAlias = dict[str, Trend]
 

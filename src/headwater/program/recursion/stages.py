@@ -18,8 +18,8 @@ from typing import assert_never
 from headwater.core.graph import components
 from headwater.core.types import Type
 from headwater.language import syntax
+from headwater.language.terms import assigned, body_atoms, goal_names, names
 from headwater.program.recursion.aggregates import aggregate_columns
-from headwater.program.terms import assigned, body_atoms, goal_names, names
 
 
 def stage_columns(rules: Iterable[syntax.Rule], cycle: frozenset[str]) -> dict[str, int] | None:

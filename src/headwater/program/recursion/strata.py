@@ -11,12 +11,12 @@ from enum import Enum
 
 from headwater.core.graph import components
 from headwater.language.syntax import Aggregate, Rule
+from headwater.language.terms import body_atoms
 from headwater.program.model import Program
 from headwater.program.recursion.aggregates import AGGREGATES
 from headwater.program.recursion.cycles import Cycle, cycles
 from headwater.program.recursion.monotone import monotone_problems
 from headwater.program.recursion.stages import stage_columns
-from headwater.program.terms import body_atoms
 
 
 class Mode(Enum):

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.language.syntax import Aggregate, Rule
+from headwater.language.terms import body_atoms
 from headwater.program.model import Program
 from headwater.program.names import rule_name
 from headwater.program.recursion.aggregates import (
@@ -28,7 +29,6 @@ from headwater.program.recursion.cycles import Cycle, cycles
 from headwater.program.recursion.monotone import monotone_problems
 from headwater.program.recursion.stages import is_linear_sum, stage_columns
 from headwater.program.recursion.strata import wavers
-from headwater.program.terms import body_atoms
 
 _STAND_ALONE = frozenset({"top", "mcount", "msum"})
 

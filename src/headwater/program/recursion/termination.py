@@ -25,12 +25,12 @@ from headwater.core.functions.function import Registry, lookup
 from headwater.core.functions.registry import FUNCTIONS
 from headwater.core.graph import components
 from headwater.language import syntax
+from headwater.language.terms import assigned, body_atoms, names, positive_atoms
 from headwater.program.model import Program
 from headwater.program.names import rule_name
 from headwater.program.recursion.cycles import Cycle, cycles
 from headwater.program.recursion.stages import stage_columns
 from headwater.program.recursion.strata import wavers
-from headwater.program.terms import assigned, body_atoms, names, positive_atoms
 
 Place: TypeAlias = tuple[str, int]  # a column of a relation
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.graph import reachable
 from headwater.language.syntax import Aggregate, Atom, Comparison, Kind, Negation, Rule, Term, Variable, Wildcard
+from headwater.language.terms import assigned, body_atoms, names
 from headwater.program.model import Program, Relation
 from headwater.program.names import rule_name
-from headwater.program.terms import assigned, body_atoms, names
 from headwater.program.time.timing import looks_back
 
 

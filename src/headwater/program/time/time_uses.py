@@ -12,10 +12,10 @@ from collections.abc import Iterator
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.language.syntax import Assign, Atom, Comparison, Condition, Goal, Negation, Rule, Term, Variable
+from headwater.language.terms import goal_names, names
 from headwater.program.model import Program
 from headwater.program.names import rule_name
 from headwater.program.recursion.cycles import cycles
-from headwater.program.terms import goal_names, names
 from headwater.program.time.timing import asked, is_time_goal, timeless
 
 

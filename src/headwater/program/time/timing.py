@@ -18,11 +18,11 @@ from typing import TypeGuard
 
 from headwater.core.graph import reachable
 from headwater.language import syntax
+from headwater.language.terms import assigned, goal_names, names, positive_atoms
 from headwater.program.model import Program, Relation
 from headwater.program.recursion.aggregates import AGGREGATES, aggregate_columns, value_columns
 from headwater.program.recursion.cycles import cycles
 from headwater.program.recursion.strata import Mode, strata
-from headwater.program.terms import assigned, goal_names, names, positive_atoms
 from headwater.program.time.program_clock import lifetime
 
 OF_TIMES = frozenset({"larger", "largest"})

@@ -28,8 +28,8 @@ from headwater.core.functions.registry import FUNCTIONS
 from headwater.core.types import Type, list_of
 from headwater.core.widening import item_of, narrower, same, wider
 from headwater.language.syntax import Aggregate, Assign, Atom, Rule, Term, Variable
+from headwater.language.terms import body_atoms
 from headwater.program.model import Column, Program, Relation
-from headwater.program.terms import body_atoms
 from headwater.program.types.calls import settled_rule
 from headwater.program.types.literals import coerce_query, coerce_rule
 from headwater.program.types.nullability import Nullability, nullability

@@ -18,8 +18,8 @@ from typing import TypeAlias, assert_never
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.functions.function import Registry, lookup
 from headwater.language import syntax
+from headwater.language.terms import body_atoms, goal_terms, subterms
 from headwater.program.model import Program
-from headwater.program.terms import body_atoms, goal_terms, subterms
 
 Columns: TypeAlias = Mapping[str, frozenset[int]]
 

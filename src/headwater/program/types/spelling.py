@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from headwater.core.diagnostics import Diagnostic, Severity
 from headwater.language.syntax import Aggregate, Constant, Rule, Term, Tree
-from headwater.program.terms import goal_terms, subterms, variables
+from headwater.language.terms import goal_terms, subterms, variables
 from headwater.program.types.typing_problems import capital, is_symbol
 
 

@@ -15,8 +15,8 @@ from headwater.core.source import Span
 from headwater.core.types import ONE_WORD, Type
 from headwater.core.widening import comparable, flows, same
 from headwater.language import syntax
+from headwater.language.terms import goal_terms, subterms
 from headwater.program.model import Program
-from headwater.program.terms import goal_terms, subterms
 from headwater.program.types.literals import coerced
 from headwater.program.types.typing import adds_up, aggregate_type, aggregates, term_type
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from headwater.language.syntax import Assign, Atom, Variable
+from headwater.language.terms import names
 from headwater.plan.model import FlatRule, Plan, Var
-from headwater.program.terms import names
 
 
 def fixed_columns(plan: Plan) -> dict[str, tuple[int, ...]]:

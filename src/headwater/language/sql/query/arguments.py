@@ -4,9 +4,9 @@
 
 A parser knows far more of SQL than is translated here, and hangs each clause on its node as one more argument. The
 translation asks for the arguments it knows; one that it does not ask for would be dropped, and the rows would be those
-of another query. So this table is the whole of what is taken, and everything else that is set is refused: an argument
-that is not in it, and a node of a kind that is not in it. `READ` names arguments that change the rows, `IDLE` those
-that cannot, with the reason. LIMIT and OFFSET are read on the outermost query alone.
+of another query. So this table is the whole of what is accepted, and it is asked before anything is translated: an
+argument or a kind of node that is not in it is refused. `READ` names arguments that change the rows, `IDLE` those that
+cannot, with the reason. LIMIT and OFFSET are read on the outermost query alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from typing import Any
 from sqlglot import exp
 
 from headwater.core.diagnostics import Diagnostic
+from headwater.language.sql.query.select import AGGREGATES
 from headwater.language.sql.scalar.functions import CALLS
+from headwater.language.sql.scalar.scalars import OTHER_FUNCTIONS
 from headwater.language.sql.text.parsed import Text
 
 Arguments = Mapping[type[exp.Expr], frozenset[str]]
@@ -108,7 +110,7 @@ READ: Arguments = MappingProxyType(
 
 IDLE: Mapping[type[exp.Expr], Mapping[str, str]] = MappingProxyType(
     {
-        exp.Select: {"hint": "a hint tells how to run a query, not what it gives"},
+        exp.Select: {"hint": "a hint says how to run a query, not what it gives"},
         exp.CTE: {"materialized": "whether a view is stored changes no row"},
         exp.Table: {
             "db": "a table goes by its own name; one name in two databases is refused",
@@ -124,7 +126,7 @@ IDLE: Mapping[type[exp.Expr], Mapping[str, str]] = MappingProxyType(
         exp.Div: {"safe": "every division by zero gives null"},
         exp.DPipe: {"safe": "what is joined is made text"},
         exp.DataType: {"nested": "set for ARRAY<...> and its like"},
-        exp.TsOrDsToDate: {"safe": "what tells no date gives null"},
+        exp.TsOrDsToDate: {"safe": "what spells no date gives null"},
         exp.RegexpExtract: {"null_if_pos_overflow": "set for every call; a position itself is refused"},
         exp.Concat: {"safe": "set for every call"},
         exp.ConcatWs: {
@@ -132,9 +134,9 @@ IDLE: Mapping[type[exp.Expr], Mapping[str, str]] = MappingProxyType(
             "coalesce": "set for every call: nulls are left out",
             "flatten": "set for every call",
         },
-        exp.Initcap: {"expression": "set for every call: the marks between words, which Spark lets nobody choose"},
+        exp.Initcap: {"expression": "set for every call: the marks between words, which Spark fixes"},
         exp.ArrayAppend: {"null_propagation": "set for every call: no list gives none"},
-        **{one: {"ignore_nulls": "set for every call: nulls are left out"} for one in (exp.Greatest, exp.Least)},
+        **{kind: {"ignore_nulls": "set for every call: nulls are left out"} for kind in (exp.Greatest, exp.Least)},
         exp.Coalesce: {"is_nvl": "how it was spelt", "is_null": "how it was spelt"},
     }
 )
@@ -145,6 +147,28 @@ _SAID: Mapping[tuple[type[exp.Expr], str], tuple[str, str]] = MappingProxyType(
         (exp.With, "search"): ("SEARCH or CYCLE", "count the steps in a column; a recursion ends on cyclic data"),
         (exp.With, "cycle"): ("CYCLE", "leave it out: a recursion ends on cyclic data without it"),
         (exp.Between, "symmetric"): ("SYMMETRIC", "write BETWEEN least(a, b) AND greatest(a, b)"),
+        (exp.Distinct, "on"): ("DISTINCT ON", "keep the best of each group with min or max"),
+        (exp.Star, "except_"): ("`*` with exceptions", "name the columns"),
+        **{(exp.Group, part): (part.upper(), "write one view per grouping") for part in ("cube", "rollup", "totals")},
+        (exp.Group, "grouping_sets"): ("GROUPING SETS", "write one view per grouping"),
+        **{
+            (kind, "by_name"): ("BY NAME", "name the columns in the same order in every part")
+            for kind in (exp.Union, exp.Except, exp.Intersect)
+        },
+    }
+)
+_SAME = "views must give the same answer for the same data; put the {} into a column of the data"
+_KINDS: Mapping[type[exp.Expr], tuple[str, str]] = MappingProxyType(
+    {
+        exp.Rand: ("`RAND`", _SAME.format("number")),
+        exp.CurrentTimestamp: ("`CURRENT_TIMESTAMP`", _SAME.format("time")),
+        exp.CurrentDate: ("`CURRENT_DATE`", _SAME.format("date")),
+        exp.Explode: ("`EXPLODE`", "bring the items of lists as rows of a table of their own"),
+        **dict.fromkeys((exp.Lateral, exp.Unnest), ("LATERAL", "bring the items of lists as rows of a table")),
+        exp.Window: (
+            "a window function (OVER)",
+            "keep the best of a group with min, max or GROUP BY; number rows outside, on the result",
+        ),
     }
 )
 
@@ -157,14 +181,14 @@ def unread(text: Text, query: exp.Expr, *, outermost: bool) -> Iterator[Diagnost
         node = waiting.pop()
         known = READ.get(type(node))
         if known is None:
-            yield text.problem("HW117", f"`{text.written(node)}` is not translated", node)
+            yield _unknown(text, node)
             continue
         idle = IDLE.get(type(node), {})
         for name, value in node.args.items():
             if not is_set(value) or name in idle:
                 continue
             if name in _ENDS and node is not top and isinstance(node, exp.Query | exp.Values):
-                yield limited(text, name, value)
+                yield _limited(text, name, value)
             elif name not in known:
                 yield _refused(text, node, name, value)
             else:
@@ -185,7 +209,7 @@ def is_set(value: Any) -> bool:
     return value is not None and value is not False and value not in ([], "")
 
 
-def limited(text: Text, name: str, place: exp.Expr) -> Diagnostic:
+def _limited(text: Text, name: str, place: exp.Expr) -> Diagnostic:
     return text.problem(
         "HW117",
         f"{name.upper()} is only understood on the outermost query",
@@ -193,6 +217,16 @@ def limited(text: Text, name: str, place: exp.Expr) -> Diagnostic:
         note="a view that is maintained has no order, so there is no first row",
         hint="keep the best of each group with min or max, or put LIMIT at the end of the whole query",
     )
+
+
+def _unknown(text: Text, node: exp.Expr) -> Diagnostic:
+    spelt = text.written(node) if text.span(node) is not None else node.key.upper()
+    if isinstance(node, exp.AggFunc):
+        hint = f"the aggregates are {', '.join(sorted(AGGREGATES.values()))}"
+        return text.problem("HW217", f"`{spelt}` is no aggregate that is translated", node, hint=hint)
+    word, way_out = _KINDS.get(type(node), (f"`{spelt}`", OTHER_FUNCTIONS))
+    known = isinstance(node, exp.Func) or type(node) in _KINDS
+    return text.problem("HW117", f"{word} is not translated", node, hint=way_out if known else None)
 
 
 def _refused(text: Text, node: exp.Expr, name: str, value: Any) -> Diagnostic:

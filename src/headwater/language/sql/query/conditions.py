@@ -11,13 +11,12 @@ none equals x.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
-
 from sqlglot import exp
 
 from headwater.core.types import Type
-from headwater.language.sql.scalar.scalars import COMPARISONS, Value, Values, is_variable
+from headwater.language.sql.query.translator import Rows, Translator
+from headwater.language.sql.scalar.scalars import COMPARISONS, Values
+from headwater.language.sql.scalar.value import Value
 from headwater.language.sql.scope.body import Body
 from headwater.language.sql.scope.rules import ALWAYS, NEVER, Choices, Piece, both, either, present
 from headwater.language.syntax import Atom, Call, Comparison, Condition, Constant, Negation, Term, Wildcard
@@ -25,25 +24,19 @@ from headwater.language.syntax import Atom, Call, Comparison, Condition, Constan
 _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """A subquery as a relation that can be asked: `relation(values..., borrowed columns...)`."""
-
-    relation: str
-    values: tuple[Value, ...]
-    borrowed: tuple[Term, ...]
-
-
-class Subqueries(Protocol):
-    def rows(self, query: exp.Expr, body: Body, *, values: bool) -> Rows: ...
+def holds(node: exp.Expr, body: Body, translator: Translator) -> Choices:
+    """The ways in which a condition over a body is true."""
+    return Conditions(Values(body, translator.scalar), translator).holds(node)
 
 
 class Conditions:
-    def __init__(self, values: Values, subqueries: Subqueries) -> None:
+    """The conditions of one body."""
+
+    def __init__(self, values: Values, translator: Translator) -> None:
         self.values = values
         self.body = values.body
         self.text = values.text
-        self._subqueries = subqueries
+        self._translator = translator
 
     def holds(self, node: exp.Expr) -> Choices:
         match node:
@@ -110,7 +103,7 @@ class Conditions:
     def _equal(self, node: exp.EQ) -> list[Piece]:
         left, right = self.values.compared(node)
         plain = isinstance(_bare(node.this), exp.Column) and isinstance(_bare(node.expression), exp.Column)
-        if plain and is_variable(left) and is_variable(right) and _joins(left.type, right.type):
+        if plain and left.is_variable and right.is_variable and _joins(left.type, right.type):
             ours, theirs = _bare(node.this), _bare(node.expression)
             assert isinstance(ours, exp.Column)
             assert isinstance(theirs, exp.Column)
@@ -151,7 +144,7 @@ class Conditions:
     # Subqueries
 
     def _exists(self, node: exp.Exists, *, negated: bool) -> Choices:
-        rows = self._subqueries.rows(node.this, self.body, values=False)
+        rows = self._translator.rows(node.this, self.body, values=False)
         atom = Atom(rows.relation, rows.borrowed, span=self.text.span(node))
         return [[Negation(atom, span=atom.span) if negated else atom]]
 
@@ -193,7 +186,7 @@ class Conditions:
         given = _bare(node.this)
         items = given.expressions if isinstance(given, exp.Tuple) else [given]
         wanted = [self.values.value(item) for item in items]
-        rows = self._subqueries.rows(query, self.body, values=True)
+        rows = self._translator.rows(query, self.body, values=True)
         if len(rows.values) != len(wanted):
             self.text.refuse(
                 "HW201",

@@ -8,22 +8,17 @@ of the kept side that match nothing, with nulls for the other side. Where the ON
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from headwater.language.sql.query.conditions import Conditions
+from headwater.language.sql.query.conditions import Conditions, holds
+from headwater.language.sql.query.translator import Translator
 from headwater.language.sql.scalar.scalars import Values
-from headwater.language.sql.scope.body import Body, Found, meant
+from headwater.language.sql.scope.body import Body, Found, column_at, meant
 from headwater.language.sql.scope.rules import ALWAYS, Choices, Piece, both, made, present
 from headwater.language.sql.scope.sources import Column, Source, Table
+from headwater.language.sql.text.shape import conjuncts
 from headwater.language.syntax import Atom, Constant, Negation, Term, Variable
-
-if TYPE_CHECKING:
-    from headwater.language.sql.query.queries import Queries
-
-_TABLE_PARTS = frozenset({"this", "alias", "db", "catalog", "joins"})
-_JOIN_PARTS = frozenset({"this", "on", "side", "kind", "using", "method"})
 
 
 @dataclass(slots=True)
@@ -55,8 +50,10 @@ class _Shared:
 
 
 class Joins:
-    def __init__(self, queries: Queries, body: Body) -> None:
-        self.queries = queries
+    """The FROM of one body."""
+
+    def __init__(self, translator: Translator, body: Body) -> None:
+        self.translator = translator
         self.body = body
         self.context = body.context
         self.text = body.context.text
@@ -76,6 +73,10 @@ class Joins:
             found = self._beside(before, found)
         if found is not None:
             self._take(found)
+
+    def read_item(self, node: exp.Expr) -> None:
+        """One table, subquery or VALUES alone."""
+        self._take(self._item(node))
 
     def _take(self, side: _Side) -> None:
         """Let the body be this, for its names to be found."""
@@ -106,7 +107,6 @@ class Joins:
     def _table_or_query(self, node: exp.Expr) -> _Side:
         match node:
             case exp.Table():
-                self._refuse_parts(node, _TABLE_PARTS)
                 return self._named(self._table(node), node.alias or node.name, node)
             case exp.Subquery() if isinstance(node.this, exp.Table | exp.Subquery) and not node.alias:
                 return self._item(node.this)
@@ -114,10 +114,7 @@ class Joins:
                 alias = node.alias or "subquery"
                 query = node.this if isinstance(node, exp.Subquery) else node
                 name = self.context.relation(f"{self.body.owner}'{_plain(alias)}")
-                return self._named(self.queries.relation(query, self.body.scope, name, outer=None), alias, node)
-            case exp.Lateral() | exp.Unnest():
-                hint = "bring the items of lists as rows of a table"
-                self.text.refuse("HW117", "LATERAL is not translated", node, hint=hint)
+                return self._named(self.translator.relation(query, self.body.scope, name, outer=None), alias, node)
             case _:
                 self.text.refuse("HW117", f"`{self.text.written(node)}` in FROM is not translated", node)
 
@@ -129,7 +126,7 @@ class Joins:
                 node,
                 hint="write a table, a view, a subquery, VALUES, or WINDOW(view, size) around the only table",
             )
-        return self.queries.named(node, self.body.scope)
+        return self.translator.named(node, self.body.scope)
 
     def _named(self, table: Table, alias: str, node: exp.Expr) -> _Side:
         given = node.args.get("alias")
@@ -151,16 +148,9 @@ class Joins:
         columns = [replace(old, name=name) for name, old in zip(names, table.columns, strict=True)]
         return Table(table.relation, columns, table.hidden, table.key, base=table.base)
 
-    def _refuse_parts(self, node: exp.Expr, known: frozenset[str]) -> None:
-        for part, value in node.args.items():
-            if value not in (None, [], False, "") and part not in known:
-                word = part.rstrip("_").upper()
-                self.text.refuse("HW117", f"{word} is not translated here", node, hint=f"leave out {word}")
-
     # Joins
 
     def _join(self, left: _Side, join: exp.Join) -> _Side:
-        self._refuse_parts(join, _JOIN_PARTS)
         side, kind = (join.side or "").upper(), (join.kind or "").upper()
         if (join.method or "").upper() not in ("", "NATURAL"):
             self.text.refuse("HW117", f"{join.method} JOIN is not translated", join, hint="write JOIN ... ON")
@@ -172,19 +162,15 @@ class Joins:
         self._take(self._beside(left, right))
         shared = self._shared(join, left.sources, right.sources)
         for condition in self._conditions(join, shared):
-            self.body.restrict(self._holds(condition))
+            self.body.restrict(holds(condition, self.body, self.translator))
         self._show_once([(each, self._in(each.left, each.name, join)) for each in shared])
         return self._taken()
-
-    def _holds(self, condition: exp.Expr, body: Body | None = None) -> Choices:
-        body = body or self.body
-        return Conditions(Values(body, self.queries.scalar), self.queries).holds(condition)
 
     def _conditions(self, join: exp.Join, shared: list[_Shared]) -> list[exp.Expr]:
         """What the join asks: its ON, and that columns of equal name are equal."""
         found = [condition for condition in (join.args.get("on"),) if condition is not None]
-        for one in shared:
-            left, right = (_column(source.alias, one.name, join) for source in (one.left, one.right))
+        for column in shared:
+            left, right = (column_at(source.alias, column.name, join) for source in (column.left, column.right))
             found.append(exp.EQ(this=left, expression=right))
         return found
 
@@ -202,12 +188,12 @@ class Joins:
         return found
 
     def _holder(self, name: str, sources: list[Source], side: str, join: exp.Join) -> Source:
-        holding = [one for one in sources if one.table.place(name) is not None and name.lower() not in one.merged]
-        holding = holding or [one for one in sources if one.table.open]
+        holding = [source for source in sources if source.shows(name)]
+        holding = holding or [source for source in sources if source.table.open]
         if len(holding) == 1:
             return holding[0]
         if holding:
-            spelt = " and ".join(f"`{one.spelt}`" for one in holding)
+            spelt = " and ".join(f"`{source.spelt}`" for source in holding)
             hint = f"write ON {holding[0].spelt}.{name} = ..."
             self.text.refuse("HW231", f"USING ({name}) finds it in {spelt}", join, hint=hint)
         columns = [column for source in sources for column in source.shown()]
@@ -215,17 +201,17 @@ class Joins:
         self.text.refuse("HW230", message, join, hint=meant(name, columns))
 
     def _in(self, source: Source, name: str, join: exp.Join) -> Found:
-        return self.body.column(_column(source.alias, name, join))
+        return self.body.column(column_at(source.alias, name, join))
 
     def _show_once(self, shared: list[tuple[_Shared, Found]]) -> None:
         """These columns are shown once and first, as a source of their own; each side has its own by its alias."""
         if not shared:
             return
-        for one, _ in shared:
-            one.left.merged.add(one.name.lower())
-            one.right.merged.add(one.name.lower())
+        for column, _ in shared:
+            column.left.merged.add(column.name.lower())
+            column.right.merged.add(column.name.lower())
         first = shared[0][0].left
-        columns = [replace(found.column, name=one.name) for one, found in shared]
+        columns = [replace(found.column, name=column.name) for column, found in shared]
         table = Table(first.table.relation, columns, key=())
         alias = f"{first.alias}'{len(self.body.sources)}"
         self.body.sources.insert(0, Source(alias, table, [found.variable for _, found in shared], first.span))
@@ -235,23 +221,28 @@ class Joins:
     def _filtering(self, left: _Side, join: exp.Join, *, negated: bool) -> _Side:
         """LEFT SEMI and LEFT ANTI JOIN: a row stays if the other side has a match, or has none."""
         self._take(left)
-        inner = Body(self.context, self.body.scope, self.body.owner, self.body, self.body.names)
-        joins = Joins(self.queries, inner)
-        joins._take(joins._item(join.this))
+        inner = self.body.inside()
+        Joins(self.translator, inner).read_item(join.this)
         shared = self._shared(join, left.sources, inner.sources)
         for condition in self._conditions(join, shared):
-            inner.restrict(self._holds(condition, inner))
-        atom = self.queries.asked(inner, [], join)
+            inner.restrict(holds(condition, inner, self.translator))
+        atom = self.translator.asked(inner, [], join)
         self.body.goals.append(Negation(atom, span=atom.span) if negated else atom)
         self._show_once([(each, self._in(each.left, each.name, join)) for each in shared])
         return self._taken()
 
     def _outer(self, left: _Side, join: exp.Join, side: str) -> _Side:
-        for source in left.sources:
-            self.queries.refuse_recursive(source.table, side in ("RIGHT", "FULL"), join)
         right = self._item(join.this)
-        for source in right.sources:
-            self.queries.refuse_recursive(source.table, side in ("LEFT", "FULL"), join)
+        lacking = [*(left.sources if side != "LEFT" else ()), *(right.sources if side != "RIGHT" else ())]
+        for source in lacking:
+            if source.table.relation in self.translator.recursive:
+                self.text.refuse(
+                    "HW512",
+                    f"`{source.table.relation}` is read through an outer join inside its own recursion",
+                    join,
+                    note="a row of the other side would count as unmatched only until a match is derived",
+                    hint="write an inner JOIN here, and the outer join in a query over the finished view",
+                )
         together = self._beside(left, right)
         self._take(together)
         shared = self._shared(join, left.sources, right.sources)
@@ -261,12 +252,12 @@ class Joins:
         ours, theirs = _variables(left.sources), _variables(right.sources)
         on = ALWAYS
         for condition in conditions:
-            on = both(on, self._holds(condition))
+            on = both(on, holds(condition, self.body, self.translator))
         # What FULL JOIN ... USING shows is the value of the side that has one.
         whole = shared if side == "FULL" else []
-        of_left = [self._in(one.left, one.name, join) for one in whole]
-        of_right = [self._in(one.right, one.name, join) for one in whole]
-        kept = [one.variable for one in of_left]
+        of_left = [self._in(column.left, column.name, join) for column in whole]
+        of_right = [self._in(column.right, column.name, join) for column in whole]
+        kept = [found.variable for found in of_left]
         rules = made(name, [*ours, *theirs, *kept], together.goals, both(together.choices, on), span)
         if side in ("LEFT", "FULL"):
             ways = self._unmatched(conditions, left, right, on)
@@ -274,40 +265,33 @@ class Joins:
             rules += made(name, head, left.goals, both(left.choices, ways), span)
         if side in ("RIGHT", "FULL"):
             ways = self._unmatched(conditions, right, left, on)
-            head = [*_nulls(ours), *theirs, *(one.variable for one in of_right)]
+            head = [*_nulls(ours), *theirs, *(found.variable for found in of_right)]
             rules += made(name, head, right.goals, both(right.choices, ways), span)
         self.context.rules += rules
-        fresh = [self.body.names.variable(one.name) for one in whole]
+        fresh = [self.body.names.variable(column.name) for column in whole]
         self._stand_for(name, left.sources, right.sources, fresh, side, join)
         if whole:
-            columns = [
-                replace(one.column, nullable=one.column.nullable or other.column.nullable)
-                for one, other in zip(of_left, of_right, strict=True)
+            values = [
+                Found(variable, replace(first.column, nullable=first.column.nullable or second.column.nullable))
+                for variable, first, second in zip(fresh, of_left, of_right, strict=True)
             ]
-            values = [Found(variable, column) for variable, column in zip(fresh, columns, strict=True)]
         else:
-            values = [self._in(one.right if side == "RIGHT" else one.left, one.name, join) for one in shared]
+            values = [self._in(each.right if side == "RIGHT" else each.left, each.name, join) for each in shared]
         self._show_once(list(zip(shared, values, strict=True)))
         return self._taken()
 
-    def _unmatched(
-        self,
-        conditions: list[exp.Expr],
-        kept: _Side,
-        asked: _Side,
-        on: Choices,
-    ) -> Choices:
+    def _unmatched(self, conditions: list[exp.Expr], kept: _Side, asked: _Side, on: Choices) -> Choices:
         """The ways in which a row of the kept side matches nothing on the other."""
         place = self.body.sources[-1].span
         match = self._split(conditions, kept.sources, asked.sources)
         name = self.context.relation(f"{self.body.owner}'match")
-        values = Values(self.body, self.queries.scalar)
-        asker = Conditions(values, self.queries)
+        values = Values(self.body, self.translator.scalar)
+        asker = Conditions(values, self.translator)
         if match is None:
-            told: list[Term] = list(dict.fromkeys(one for source in kept.sources for one in source.identity()))
+            identity = list(dict.fromkeys(variable for source in kept.sources for variable in source.identity()))
             everything = [*kept.goals, *asked.goals]
-            self.context.rules += made(name, told, everything, both(both(kept.choices, asked.choices), on), place)
-            return [[Negation(Atom(name, tuple(told), span=place), span=place)]]
+            self.context.rules += made(name, identity, everything, both(both(kept.choices, asked.choices), on), place)
+            return [[Negation(Atom(name, tuple(identity), span=place), span=place)]]
         theirs = [values.value(each) for each in match.right]
         ways = asked.choices
         for condition in match.right_only:
@@ -326,7 +310,7 @@ class Joins:
     def _split(self, conditions: list[exp.Expr], kept: list[Source], asked: list[Source]) -> _Match | None:
         """The ON by sides; None if a piece of it is about both in another way than by being equal."""
         found = _Match([], [], [], [])
-        for condition in (part for each in conditions for part in _conjuncts(each)):
+        for condition in (part for each in conditions for part in conjuncts(each)):
             if condition.find(exp.Select, exp.Subquery, exp.Exists) is not None:
                 return None
             sides = self._sides(condition, kept, asked)
@@ -366,10 +350,7 @@ class Joins:
         variables = [*_variables(left), *_variables(right), *more]
         for source in (*left, *right):
             may_lack = side == "FULL" or (side == "LEFT") == (source in right)
-            columns = [
-                Column(column.name, column.type, column.nullable or may_lack, column.date)
-                for column in source.table.columns
-            ]
+            columns = [replace(column, nullable=column.nullable or may_lack) for column in source.table.columns]
             table = source.table  # while its columns are still found out, it takes on more
             if not table.open:
                 table = Table(table.relation, columns, table.hidden, table.key)
@@ -390,22 +371,6 @@ def _variables(sources: list[Source]) -> list[Variable]:
 
 def _nulls(variables: list[Variable]) -> list[Term]:
     return [Constant(None, None) for _ in variables]
-
-
-def _conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if isinstance(node, exp.And):
-        return [*_conjuncts(node.this), *_conjuncts(node.expression)]
-    return [node]
-
-
-def _column(alias: str, name: str, place: exp.Expr) -> exp.Column:
-    made = exp.column(name, table=alias, quoted=True)
-    inside = next((node.meta for node in place.walk() if node.meta and node.meta.get("start") is not None), None)
-    if inside:
-        made.this.meta.update(inside)
-    return made
 
 
 def _plain(alias: str) -> str:

@@ -1,4 +1,4 @@
-"""Rules without what nobody needs: hidden columns that nobody counts by, variables that nobody reads, mere copies.
+"""Rules without what is not needed: hidden columns that no rule counts by, variables that no goal reads, mere copies.
 
 A hidden column is needed where the view is shown, where a rule counts its bindings, or where it goes on into a column
 that is needed. The answers stay the same; the rules get as short as a person would write them.
@@ -7,13 +7,14 @@ that is needed. The answers stay the same; the rules get as short as a person wo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
 from headwater.language import syntax
 from headwater.language.sql.scope.rules import renamed
 from headwater.language.sql.scope.sources import Table
+from headwater.language.terms import body_atoms, goal_terms, variables
 
 _Place: TypeAlias = tuple[str, int]
 _COUNTING = frozenset({"count", "sum", "avg"})
@@ -45,20 +46,13 @@ def _needed(rules: list[syntax.Rule], tables: dict[str, Table], shown: set[str])
 def _asked(rule: syntax.Rule, hidden: set[_Place], needed: set[_Place]) -> Iterator[_Place]:
     """The hidden columns that a rule reads for a reason."""
     counts = _counts(rule)
-    uses: Counter[str] = Counter()
-    for place, arg in enumerate(rule.head.args):
-        if (rule.head.relation, place) not in hidden or (rule.head.relation, place) in needed:
-            uses.update(_names(arg))
-    for goal in rule.body:
-        uses.update(name for term in _terms(goal) for name in _names(term))
+    name = rule.head.relation
+    uses = _uses(rule, lambda place: (name, place) not in hidden or (name, place) in needed)
     for goal in rule.body:
         if isinstance(goal, syntax.Atom):
             for place, arg in enumerate(goal.args):
-                if (
-                    (goal.relation, place) in hidden
-                    and isinstance(arg, syntax.Variable)
-                    and (counts or uses[arg.name] > 1)
-                ):
+                read = isinstance(arg, syntax.Variable) and (counts or uses[arg.name] > 1)
+                if read and (goal.relation, place) in hidden:
                     yield goal.relation, place
 
 
@@ -106,7 +100,7 @@ def _copy(rules: list[syntax.Rule], shown: set[str]) -> tuple[syntax.Rule, str] 
     heads: dict[str, list[syntax.Rule]] = {}
     for rule in rules:
         heads.setdefault(rule.head.relation, []).append(rule)
-        for name in {each.relation for each in _atoms(rule)}:
+        for name in {atom.relation for atom, _ in body_atoms(rule)}:
             readers.setdefault(name, []).append(rule)
     for rule in rules:
         if len(rule.body) != 1 or not isinstance(rule.body[0], syntax.Atom):
@@ -125,7 +119,7 @@ def _is_whole(rule: syntax.Rule, atom: syntax.Atom, sources: list[syntax.Rule], 
     names = [arg.name for arg in atom.args if isinstance(arg, syntax.Variable)]
     if len(set(names)) != len(names) or any(isinstance(arg, syntax.Constant) for arg in atom.args):
         return False
-    if any(each.relation == rule.head.relation for source in sources for each in _atoms(source)):
+    if any(each.relation == rule.head.relation for source in sources for each, _ in body_atoms(source)):
         return False
     if not any(isinstance(arg, syntax.Aggregate) for source in sources for arg in source.head.args):
         return True
@@ -159,9 +153,7 @@ def _through(copy: syntax.Rule, source: syntax.Rule) -> syntax.Rule:
 def _with_wildcards(rule: syntax.Rule) -> syntax.Rule:
     if _counts(rule):
         return rule
-    uses: Counter[str] = Counter(name for arg in rule.head.args for name in _names(arg))
-    for goal in rule.body:
-        uses.update(name for term in _terms(goal) for name in _names(term))
+    uses = _uses(rule)
     body = tuple(
         replace(goal, args=tuple(syntax.Wildcard() if _once(arg, uses) else arg for arg in goal.args))
         if isinstance(goal, syntax.Atom)
@@ -180,40 +172,8 @@ def _counts(rule: syntax.Rule) -> bool:
     return any(isinstance(arg, syntax.Aggregate) and arg.function in _COUNTING for arg in rule.head.args)
 
 
-def _atoms(rule: syntax.Rule) -> Iterator[syntax.Atom]:
-    for goal in rule.body:
-        if isinstance(goal, syntax.Atom):
-            yield goal
-        elif isinstance(goal, syntax.Negation):
-            yield goal.atom
-
-
-def _terms(goal: syntax.Goal) -> tuple[syntax.Term, ...]:
-    match goal:
-        case syntax.Atom(_, args):
-            return args
-        case syntax.Negation(atom):
-            return atom.args
-        case syntax.Comparison(_, left, right):
-            return left, right
-        case syntax.Assign(variable, term):
-            return variable, term
-        case syntax.Condition(call):
-            return (call,)
-
-
-def _names(term: syntax.Term | syntax.Aggregate) -> Iterator[str]:
-    match term:
-        case syntax.Variable(name):
-            yield name
-        case syntax.Call(_, args) | syntax.Aggregate(_, args):
-            for arg in args:
-                yield from _names(arg)
-        case syntax.Binary(_, left, right):
-            yield from _names(left)
-            yield from _names(right)
-        case syntax.ListTerm(items, tail):
-            for item in (*items, *(() if tail is None else (tail,))):
-                yield from _names(item)
-        case syntax.Wildcard() | syntax.Constant():
-            pass
+def _uses(rule: syntax.Rule, shown: Callable[[int], bool] = lambda _: True) -> Counter[str]:
+    """How often each variable stands in a rule; in its head, in the places that are `shown`."""
+    terms = [arg for place, arg in enumerate(rule.head.args) if shown(place)]
+    inside = [term for goal in rule.body for term in goal_terms(goal)]
+    return Counter(variable.name for term in (*terms, *inside) for variable in variables(term))

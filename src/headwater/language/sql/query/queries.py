@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from typing import NoReturn
 
 from sqlglot import exp
 
 from headwater.core.types import Type
-from headwater.language.sql.query.arguments import limited
-from headwater.language.sql.query.conditions import Rows
 from headwater.language.sql.query.select import Selects
-from headwater.language.sql.scalar.scalars import Value, Values
+from headwater.language.sql.query.translator import Rows
+from headwater.language.sql.query.views import Views
+from headwater.language.sql.scalar.scalars import Values
+from headwater.language.sql.scalar.value import Value, constant
 from headwater.language.sql.scope.body import Body
 from headwater.language.sql.scope.context import Context, Scope
 from headwater.language.sql.scope.rules import ALWAYS, Piece, Same, both, made
 from headwater.language.sql.scope.sources import Column, Table
-from headwater.language.sql.text.parsed import Refused
+from headwater.language.sql.text.shape import union_parts
 from headwater.language.sql.text.sql_types import widest
 from headwater.language.sql.text.statements import with_views
 from headwater.language.syntax import Aggregate, Assign, Atom, Constant, Negation, Term, Variable, Wildcard
 
 
 class Queries:
+    """The translator: every query of a text becomes a relation, as rules in the context."""
+
     def __init__(self, context: Context) -> None:
         self.context = context
         self.text = context.text
         self.selects = Selects(self)
+        self.views = Views(self, self.selects)
         self.recursive: set[str] = set()  # relations of the recursion that is being translated
         self._databases: dict[str, str] = {}  # what stands before the name of each table
 
     # Names
 
     def named(self, node: exp.Table, scope: Scope) -> Table:
-        """The view or table of this name; a table that nobody declared is one of the user's."""
+        """The view or table of this name; an undeclared table is one of the user's."""
         name = node.name
         found = scope.find(name)
         if found is not None:
@@ -58,16 +62,6 @@ class Queries:
                 hint="give the tables names of their own; on Spark, hws.sql tells them apart",
             )
 
-    def refuse_recursive(self, table: Table, lacking: bool, join: exp.Expr) -> None:
-        if lacking and table.relation in self.recursive:
-            self.text.refuse(
-                "HW512",
-                f"`{table.relation}` is read through an outer join inside its own recursion",
-                join,
-                note="a row of the other side would count as unmatched only until a match is derived",
-                hint="write an inner JOIN here, and the outer join in a query over the finished view",
-            )
-
     # Relations
 
     def relation(
@@ -79,57 +73,25 @@ class Queries:
         outer: Body | None = None,
         distinct: bool = False,
         order: Sequence[exp.Expr] = (),
-        outermost: bool = False,
     ) -> Table:
-        """A query as the relation `name`. An `outermost` one may have a LIMIT, which its caller sees to."""
-        scope = self._with(query, scope, name)
+        """A query as the relation `name`. Its caller sees to the LIMIT that an outermost one may have."""
+        clause = query.args.get("with_")
+        if clause is not None:
+            scope = self.views.scope(with_views(self.text, clause), scope, owner=name)
         match query:
             case exp.Subquery():
-                self.no_limit(query)
                 return self.relation(query.this, scope, name, outer=outer, distinct=distinct, order=order)
             case exp.Select():
-                if not outermost:
-                    self.no_limit(query)
                 body = Body(self.context, scope, name, outer)
                 return self.selects.relation(query, body, name, distinct=distinct, order=order)
             case exp.Values():
                 return self._values(query, name, distinct=distinct)
             case exp.Union():
-                if not outermost:
-                    self.no_limit(query)
-                self._plain_set(query)
                 return self._union(query, scope, name, distinct=distinct)
             case exp.Except() | exp.Intersect():
-                if not outermost:
-                    self.no_limit(query)
-                self._plain_set(query)
                 return self._compared(query, scope, name)
             case _:
                 self.text.refuse("HW117", f"`{self.text.written(query)}` is no query that is translated", query)
-
-    def no_limit(self, query: exp.Expr) -> None:
-        for part in ("limit", "offset"):
-            if query.args.get(part) is not None:
-                raise Refused(limited(self.text, part, query.args[part]))
-
-    def _plain_set(self, query: exp.SetOperation) -> None:
-        for part in ("by_name", "side", "kind", "on"):
-            if query.args.get(part):
-                self.text.refuse(
-                    "HW117",
-                    "BY NAME is not translated",
-                    query,
-                    hint="name the columns in the same order in every part",
-                )
-
-    def _with(self, query: exp.Expr, scope: Scope, name: str) -> Scope:
-        """The WITH of a query inside another one."""
-        clause = query.args.get("with_")
-        if clause is None:
-            return scope
-        from headwater.language.sql.query.views import Views
-
-        return Views(self).scope(with_views(self.text, clause), scope, owner=name)
 
     def _values(self, query: exp.Values, name: str, *, distinct: bool) -> Table:
         rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in query.expressions]
@@ -139,9 +101,8 @@ class Queries:
         kinds: list[list[Value]] = [[] for _ in range(width)]
         for number, row in enumerate(rows):
             if len(row) != width:
-                self.text.refuse(
-                    "HW201", f"this row has {len(row)} values, the first one {width}", query.expressions[number]
-                )
+                message = f"this row has {len(row)} values, the first one {width}"
+                self.text.refuse("HW201", message, query.expressions[number])
             found = [values.value(node) for node in row]
             for column, value in zip(kinds, found, strict=True):
                 column.append(value)
@@ -149,15 +110,7 @@ class Queries:
             if not distinct:
                 head.append(Constant(number, Type.INT))
             self.context.rules += made(name, head, [], ALWAYS, self.text.span(query.expressions[number]))
-        columns = [
-            Column(
-                f"col{at + 1}",
-                widest(one.type for one in column if not one.is_null),
-                any(one.nullable for one in column),
-                all(one.date for one in column),
-            )
-            for at, column in enumerate(kinds)
-        ]
+        columns = [widened(f"col{at + 1}", column) for at, column in enumerate(kinds)]
         return self.context.define(Table(name, columns, hidden=0 if distinct else 1, span=self.text.span(query)))
 
     # UNION, EXCEPT, INTERSECT
@@ -170,7 +123,8 @@ class Queries:
             inner = self.context.relation(f"{name}'part{number + 1}")
             tables.append(self.relation(part, scope, inner, distinct=everything))
         self._same_width(tables, parts)
-        columns = _widened(tables)
+        same_place = zip(*(table.columns for table in tables), strict=True)
+        columns = [widened(column[0].name, column) for column in same_place]
         hidden = 0 if everything else 1 + sum(table.hidden for table in tables)
         before = 0
         for number, (table, part) in enumerate(zip(tables, parts, strict=True)):
@@ -191,9 +145,8 @@ class Queries:
     def _compared(self, query: exp.SetOperation, scope: Scope, name: str) -> Table:
         word = "EXCEPT" if isinstance(query, exp.Except) else "INTERSECT"
         if not query.args.get("distinct"):
-            self.text.refuse(
-                "HW117", f"{word} ALL is not translated", query, hint=f"write {word}, which compares sets of rows"
-            )
+            hint = f"write {word}, which compares sets of rows"
+            self.text.refuse("HW117", f"{word} ALL is not translated", query, hint=hint)
         left = self.relation(query.this, scope, self.context.relation(f"{name}'left"), distinct=True)
         right = self.relation(query.expression, scope, self.context.relation(f"{name}'right"), distinct=True)
         self._same_width([left, right], [query.this, query.expression])
@@ -202,8 +155,7 @@ class Queries:
         span = self.text.span(query)
         asked = Atom(right.relation, (*variables, *(Wildcard() for _ in range(right.hidden))), span=span)
         goal: Piece = Negation(asked, span=span) if word == "EXCEPT" else asked
-        self.context.rules += made(name, list(variables), [*body.goals, goal], ALWAYS, span)
-        return self.context.define(Table(name, list(left.columns), span=span))
+        return self.context.emit(name, variables, [*body.goals, goal], ALWAYS, span, list(left.columns))
 
     def _same_width(self, tables: list[Table], parts: list[exp.Expr]) -> None:
         for table, part in zip(tables, parts, strict=True):
@@ -219,13 +171,12 @@ class Queries:
 
     def rows(self, query: exp.Expr, body: Body, *, values: bool) -> Rows:
         """A subquery of EXISTS or IN as a relation over its values and the columns it borrows."""
-        while isinstance(query, exp.Subquery) and not query.args.get("with_"):
-            query = query.this
+        query = _unbracketed(query)
         plain = isinstance(query, exp.Select) and not self.selects.grouped(query)
         if not plain or query.args.get("with_") or query.args.get("limit"):
             return self._closed_rows(query, body, values=values)
         assert isinstance(query, exp.Select)
-        inner = Body(self.context, body.scope, body.owner, body, body.names)
+        inner = body.inside()
         self.selects.read(query, inner)
         found: list[Value] = []
         if values:
@@ -236,7 +187,7 @@ class Queries:
 
     def _closed_rows(self, query: exp.Expr, body: Body, *, values: bool) -> Rows:
         name = self.context.relation(f"{body.owner}'rows")
-        fenced = Body(self.context, body.scope, name, body, body.names)
+        fenced = body.inside(name)
         table = self.relation(query, body.scope, name, outer=fenced, distinct=True)
         if fenced.borrowed:
             self._refuse_borrowed(fenced, query)
@@ -245,8 +196,7 @@ class Queries:
             return Rows(self._bare(table, found), found, ())
         some = self.context.relation(f"{name}'any")
         atom = Atom(table.relation, tuple(Wildcard() for _ in range(table.arity)), span=self.text.span(query))
-        self.context.rules += made(some, [], [atom], ALWAYS, self.text.span(query))
-        self.context.define(Table(some, []))
+        self.context.emit(some, [], [atom], ALWAYS, self.text.span(query))
         return Rows(some, (), ())
 
     def _bare(self, table: Table, values: tuple[Value, ...]) -> str:
@@ -256,12 +206,11 @@ class Queries:
         name = self.context.relation(f"{table.relation}'values")
         body = Body(self.context, Scope(None), name)
         source = body.add(table, "rows", None)
-        self.context.rules += made(name, list(source.variables[: len(values)]), body.goals, ALWAYS, table.span)
-        self.context.define(Table(name, list(table.columns)))
+        self.context.emit(name, source.variables[: len(values)], body.goals, ALWAYS, table.span, list(table.columns))
         return name
 
-    def _refuse_borrowed(self, body: Body, query: exp.Expr) -> None:
-        names = ", ".join(f"`{one.column.name}`" for one in body.borrowed.values())
+    def _refuse_borrowed(self, body: Body, query: exp.Expr) -> NoReturn:
+        names = ", ".join(f"`{found.column.name}`" for found in body.borrowed.values())
         self.text.refuse(
             "HW117",
             f"this subquery uses {names} of the query around it in a way that is not translated",
@@ -278,8 +227,7 @@ class Queries:
         goals, choices = inner.goals, inner.choices
         if not self._binds(inner):
             goals = [self._domain(inner, place), *goals]
-        self.context.rules += made(name, head, goals, choices, span)
-        self.context.define(Table(name, [Column(f"c{at}") for at in range(len(head))], span=span))
+        self.context.emit(name, head, goals, choices, span)
         return Atom(name, (*(value.term for value in values), *borrowed), span=span)
 
     def _binds(self, inner: Body) -> bool:
@@ -287,7 +235,9 @@ class Queries:
         own = {variable.name for source in inner.sources for variable in source.variables}
         for name in inner.borrowed:
             for choice in inner.choices:
-                pairs = [{one.left.name, one.right.name} for one in (*inner.goals, *choice) if isinstance(one, Same)]
+                pairs = [
+                    {goal.left.name, goal.right.name} for goal in (*inner.goals, *choice) if isinstance(goal, Same)
+                ]
                 if not any(name in pair and pair & own for pair in pairs):
                     return False
         return True
@@ -300,14 +250,12 @@ class Queries:
             self._refuse_borrowed(inner, place)
         name = self.context.relation(f"{inner.owner}'asked")
         head = [found.variable for found in inner.borrowed.values()]
-        self.context.rules += made(name, list(head), outer.goals, outer.choices, self.text.span(place))
-        self.context.define(Table(name, [Column(f"c{at}") for at in range(len(head))]))
+        self.context.emit(name, head, outer.goals, outer.choices, self.text.span(place))
         return Atom(name, tuple(head), span=self.text.span(place))
 
     def scalar(self, query: exp.Expr, body: Body) -> Value:
         """A subquery that gives one value: an aggregate without GROUP BY, perhaps per value of a borrowed column."""
-        while isinstance(query, exp.Subquery) and not query.args.get("with_"):
-            query = query.this
+        query = _unbracketed(query)
         single = isinstance(query, exp.Select) and self.selects.grouped(query) and not query.args.get("group")
         if not single or not isinstance(query, exp.Select) or len(query.expressions) != 1:
             self.text.refuse(
@@ -317,7 +265,7 @@ class Queries:
                 hint="select one aggregate, such as max(...), or join with the subquery in FROM",
             )
         name = self.context.relation(f"{body.owner}'value")
-        fenced = Body(self.context, body.scope, name, body, body.names)
+        fenced = body.inside(name)
         before = len(self.context.rules)
         table = self.relation(query, body.scope, name, outer=fenced)
         column = table.columns[0]
@@ -330,25 +278,19 @@ class Queries:
 
     def _borrowing_scalar(self, query: exp.Select, body: Body, variable: Variable) -> Value:
         """One value per borrowed columns: what is equated becomes the key of a group, and no group is no row."""
-        inner = Body(self.context, body.scope, body.owner, body, body.names)
+        inner = body.inside()
         self.selects.read(query, inner)
         if query.args.get("having") is not None or len(inner.choices) != 1:
             self._refuse_borrowed(inner, query)
         (item,) = self.selects.items(query, inner)
-        values = Values(inner, self.scalar)
         node = item.node
-        if isinstance(getattr(node, "this", None), exp.Distinct | exp.Star) and not (
-            isinstance(node, exp.Count) and isinstance(node.this, exp.Star)
-        ):
-            self._refuse_borrowed(inner, query)
         if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
-            value, function = Value(Constant(1, Type.INT), Type.INT, False), "count"
-        elif isinstance(node, exp.AggFunc):
-            value, aggregate = self.selects.aggregate(node, values)
+            value, function = constant(1, Type.INT), "count"
+        elif isinstance(node, exp.AggFunc) and not isinstance(node.this, exp.Distinct | exp.Star):
+            value, aggregate = self.selects.aggregate(node, Values(inner, self.scalar))
             function = aggregate.function
         else:
             self._refuse_borrowed(inner, query)
-            raise AssertionError
         goals = list(inner.goals)
         if not self._binds(inner):
             goals = [self._domain(inner, query), *goals]
@@ -357,8 +299,7 @@ class Queries:
         name = self.context.relation(f"{body.owner}'value")
         borrowed: list[Term] = [found.variable for found in inner.borrowed.values()]
         span = self.text.span(query)
-        self.context.rules += made(name, [*borrowed, Aggregate(function, (argument,), span=span)], goals, ALWAYS, span)
-        self.context.define(Table(name, [Column(f"c{at}") for at in range(len(borrowed) + 1)], span=span))
+        self.context.emit(name, [*borrowed, Aggregate(function, (argument,), span=span)], goals, ALWAYS, span)
         found = Atom(name, (*borrowed, variable), span=span)
         nothing = Negation(Atom(name, (*borrowed, Wildcard()), span=span), span=span)
         empty = Constant(0, Type.INT) if function == "count" else Constant(None, value.type)
@@ -368,36 +309,13 @@ class Queries:
         return Value(variable, value.type, True, value.date and function in ("min", "max"))
 
 
-def union_parts(query: exp.Expr, everything: bool, *, opened: bool = False) -> list[exp.Expr]:
-    """The parts of a chain of UNIONs, as far as brackets and ALL change nothing.
-
-    Where the query is `opened`, its caller sees to its own WITH and LIMIT.
-    """
-    parts: list[exp.Expr] = []
-    waiting = [query]
-    while waiting:
-        node = waiting.pop()
-        bare = node.this if isinstance(node, exp.Subquery) and _is_plain(node) else node
-        more = () if opened and bare is query else ("with_", "by_name", "limit", "offset")
-        inner_set = isinstance(bare, exp.Union) and not any(bare.args.get(part) for part in more)
-        if inner_set and (everything or not bare.args.get("distinct")):
-            waiting += [bare.expression, bare.this]
-        else:
-            parts.append(bare)
-    return parts
+def _unbracketed(query: exp.Expr) -> exp.Expr:
+    while isinstance(query, exp.Subquery) and not query.args.get("with_"):
+        query = query.this
+    return query
 
 
-def _is_plain(node: exp.Subquery) -> bool:
-    return all(not value for part, value in node.args.items() if part != "this")
-
-
-def _widened(tables: list[Table]) -> list[Column]:
-    return [
-        replace(
-            column[0],
-            type=widest(one.type for one in column if not one.is_null),
-            nullable=any(one.nullable for one in column),
-            date=all(one.date for one in column),
-        )
-        for column in zip(*(table.columns for table in tables), strict=True)
-    ]
+def widened(name: str, given: Sequence[Value | Column]) -> Column:
+    """The column that holds all of these."""
+    kind = widest(each.type for each in given if not each.is_null)
+    return Column(name, kind, any(each.nullable for each in given), all(each.date for each in given))

@@ -1,54 +1,32 @@
 """One SELECT as rules: its FROM and WHERE as a body, its list as a head, its groups as aggregates.
 
-Without DISTINCT, the head keeps what tells the rows of its sources apart, in hidden columns. An aggregate ranges over
-the distinct bindings of its body, which are the rows of FROM, equal ones told apart.
+Without DISTINCT, the head keeps what identifies the rows of its sources, in hidden columns. An aggregate ranges over
+the distinct bindings of its body: the rows of FROM, each copy of a row by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from headwater.core.source import Span
 from headwater.core.types import Type
-from headwater.language.sql.query.conditions import Conditions
+from headwater.language.sql.query.conditions import Conditions, holds
 from headwater.language.sql.query.joins import Joins
-from headwater.language.sql.scalar.scalars import Value, Values
-from headwater.language.sql.scope.body import AT, Body
+from headwater.language.sql.query.translator import Translator
+from headwater.language.sql.scalar.scalars import Values
+from headwater.language.sql.scalar.value import Value, constant
+from headwater.language.sql.scope.body import AT, Body, column_at
 from headwater.language.sql.scope.rules import ALWAYS, Choices, Names, Piece, made, merged_names
 from headwater.language.sql.scope.sources import Column, Table
+from headwater.language.sql.text.parsed import Refused
+from headwater.language.sql.text.shape import conjuncts
 from headwater.language.syntax import Aggregate, Assign, Atom, Call, Constant, Negation, Term, Variable, Wildcard
 
-if TYPE_CHECKING:
-    from headwater.language.sql.query.queries import Queries
-
-_PARTS = frozenset(
-    {
-        "with_",
-        "expressions",
-        "distinct",
-        "from_",
-        "joins",
-        "where",
-        "group",
-        "having",
-        "order",
-        "hint",
-        "limit",
-        "offset",
-        "kind",
-        "operation_modifiers",
-    }
-)
 AGGREGATES: dict[type[exp.Expr], str] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
+    kind: kind.__name__.lower() for kind in (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
 }
 _ONLY_IN_RECURSION = frozenset({"mmin", "mmax", "mcount", "msum"})
 
@@ -78,10 +56,10 @@ class Branch:
 class Selects:
     """The SELECTs of a program, one at a time."""
 
-    def __init__(self, queries: Queries) -> None:
-        self.queries = queries
-        self.context = queries.context
-        self.text = queries.context.text
+    def __init__(self, translator: Translator) -> None:
+        self.translator = translator
+        self.context = translator.context
+        self.text = translator.context.text
 
     def relation(
         self, select: exp.Select, body: Body, name: str, *, distinct: bool, order: Sequence[exp.Expr] = ()
@@ -97,41 +75,34 @@ class Selects:
         for value in branch.extra:
             if value.term not in head:
                 if distinct:
-                    self.text.refuse(
-                        "HW117", "ORDER BY a column that SELECT DISTINCT does not show", order[0], hint="select it, too"
-                    )
+                    message = "ORDER BY a column that SELECT DISTINCT does not show"
+                    self.text.refuse("HW117", message, order[0], hint="select it, too")
                 head.append(value.term)
         places = tuple(head.index(value.term) for value in branch.extra)
         if not distinct:
-            head += self._untold(branch)
-        self.context.rules += made(name, head, branch.goals, branch.choices, branch.span)
-        hidden = len(head) - len(columns)
-        return self.context.define(Table(name, columns, hidden, order=places, span=branch.span))
+            head += self._hidden_identity(branch)
+        table = self.context.emit(name, head, branch.goals, branch.choices, branch.span, columns)
+        table.order = places
+        return table
 
-    def _untold(self, branch: Branch) -> list[Variable]:
-        """What tells rows apart and is not shown, each of several equal columns once."""
+    def _hidden_identity(self, branch: Branch) -> list[Variable]:
+        """What identifies rows and is not shown, each of several equal columns once."""
         root = merged_names(branch.goals)
-        told = {root(value.term.name) for value in branch.values if isinstance(value.term, Variable)}
-        kept = []
-        for variable in branch.identity:
-            if root(variable.name) not in told:
-                told.add(root(variable.name))
-                kept.append(variable)
-        return kept
+        shown = {root(value.term.name) for value in branch.values if isinstance(value.term, Variable)}
+        kept = {root(variable.name): variable for variable in reversed(branch.identity)}
+        return [kept[name] for name in dict.fromkeys(root(each.name) for each in branch.identity) if name not in shown]
 
     def into(self, select: exp.Select, body: Body, name: str, aggregates: dict[int, str]) -> list[Value]:
         """The SELECT's rows as one part of a recursive relation, aggregated in its head where `aggregates` says so."""
         if self.grouped(select):
             return self._aggregated_into(select, body, name)
         branch = self._branch(select, body, ())
-        head: list[Term | Aggregate] = []
-        for at, value in enumerate(branch.values):
-            function = aggregates.get(at)
-            head.append(
-                value.term
-                if function is None
-                else Aggregate(function, (value.term,), span=self.text.span(branch.items[at].node))
-            )
+        head: list[Term | Aggregate] = [
+            Aggregate(aggregates[at], (value.term,), span=self.text.span(branch.items[at].node))
+            if at in aggregates
+            else value.term
+            for at, value in enumerate(branch.values)
+        ]
         self.context.rules += made(name, head, branch.goals, branch.choices, branch.span)
         return branch.values
 
@@ -142,28 +113,18 @@ class Selects:
         items = self.items(select, body)
         if self.grouped(select):
             return self._groups(select, body, items, order)
-        values = Values(body, self.queries.scalar)
+        values = Values(body, self.translator.scalar)
         found = [values.value(item.node) for item in items]
         extra = [values.value(self._ordering(each, items)) for each in order]
         return Branch(items, found, body.goals, body.choices, body.identity(), self.text.span(select), extra)
 
     def read(self, select: exp.Select, body: Body) -> None:
         """FROM and WHERE, into the body."""
-        for part, value in select.args.items():
-            if value not in (None, [], False, "") and part not in _PARTS:
-                word = part.rstrip("_").upper()
-                self.text.refuse("HW117", f"{word} is not translated", select, hint=f"write the query without {word}")
-        distinct = select.args.get("distinct")
-        if distinct is not None and distinct.args.get("on") is not None:
-            self.text.refuse(
-                "HW117", "DISTINCT ON is not translated", distinct, hint="keep the best of each group with min or max"
-            )
-        Joins(self.queries, body).read(select)
+        Joins(self.translator, body).read(select)
         where = select.args.get("where")
         if where is not None:
-            conditions = Conditions(Values(body, self.queries.scalar), self.queries)
             for condition in conjuncts(where.this):
-                body.restrict(conditions.holds(condition))
+                body.restrict(holds(condition, body, self.translator))
 
     def items(self, select: exp.Select, body: Body) -> list[Item]:
         """The columns of the result, with `*` written out."""
@@ -173,17 +134,14 @@ class Selects:
             if isinstance(bare, exp.Star) or (isinstance(bare, exp.Column) and isinstance(bare.this, exp.Star)):
                 found += self._star(bare, body)
             else:
-                name = node.alias or (bare.name if isinstance(bare, exp.Column) else "") or f"c{len(found)}"
-                found.append(Item(name, bare, node))
+                found.append(Item(item_name(node, len(found)), bare, node))
         if not found:
             self.text.refuse("HW102", "this SELECT has no columns", select, hint="name the columns after SELECT")
         return found
 
     def _star(self, node: exp.Expr, body: Body) -> list[Item]:
         wanted = node.table if isinstance(node, exp.Column) else ""
-        if isinstance(node, exp.Star) and any(node.args.get(part) for part in ("except_", "replace", "rename")):
-            self.text.refuse("HW117", "`*` with exceptions is not translated", node, hint="name the columns")
-        sources = [one for one in body.sources if not wanted or one.alias.lower() == wanted.lower()]
+        sources = [source for source in body.sources if not wanted or source.alias.lower() == wanted.lower()]
         if not sources:
             self.text.refuse("HW230", f"`{wanted or '*'}` finds no table in this FROM", node)
         found = []
@@ -197,8 +155,7 @@ class Selects:
                 )
             for at, column in enumerate(source.table.columns):
                 if wanted or column.name.lower() not in source.merged:
-                    made_up = exp.column(column.name, table=source.alias, quoted=True)
-                    made_up.this.meta.update(_place(node))
+                    made_up = column_at(source.alias, column.name, node)
                     made_up.meta[AT] = at
                     found.append(Item(column.name, made_up, made_up))
         return found
@@ -227,11 +184,6 @@ class Selects:
         group = select.args.get("group")
         if group is None:
             return []
-        for part in ("grouping_sets", "cube", "rollup", "totals"):
-            if group.args.get(part):
-                self.text.refuse(
-                    "HW117", f"{part.upper()} is not translated", group, hint="write one view per grouping"
-                )
         if group.args.get("all"):
             return [item.node for item in items if not _aggregates(item.node)]
         return [self._key(node, body, items) for node in group.expressions]
@@ -266,23 +218,24 @@ class Selects:
             replaced[node] = Value(variable, value.type, value.nullable, value.date)
         for node in keys:  # a key may be spelt with or without its table
             if isinstance(node, exp.Column):
-                for spelt in (exp.column(node.name), *(exp.column(node.name, table=one.alias) for one in body.sources)):
+                for spelt in (
+                    exp.column(node.name),
+                    *(exp.column(node.name, table=each.alias) for each in body.sources),
+                ):
                     if self._is_same(spelt, node, body):
                         replaced[spelt] = replaced[node]
         atom = Atom(name, tuple(variables), span=span)
         after.goals.append(atom)
         self._refuse_ungrouped(asked, body, replaced)
-        values = Values(after, self.queries.scalar, _Replaced(replaced))
+        values = Values(after, self.translator.scalar, _Replaced(replaced))
         if having is not None:
             for part in conjuncts(having.this):
-                after.restrict(Conditions(values, self.queries).holds(part))
+                after.restrict(Conditions(values, self.translator).holds(part))
         found = [values.value(item.node) for item in items]
         extra = [values.value(node) for node in ordering]
         return Branch(items, found, after.goals, after.choices, variables[: len(keys)], span, extra)
 
     def _is_same(self, spelt: exp.Column, node: exp.Column, body: Body) -> bool:
-        from headwater.language.sql.text.parsed import Refused
-
         try:
             return body.column(spelt).variable == body.column(node).variable
         except Refused:
@@ -329,7 +282,7 @@ class Selects:
                     note="inside a recursion the groups are those of the view: one row is kept for its other columns",
                     hint="select it as a column of the view, or leave it out of GROUP BY",
                 )
-        values = Values(body, self.queries.scalar)
+        values = Values(body, self.translator.scalar)
         found: list[Value] = []
         head: list[Term | Aggregate] = []
         for item in items:
@@ -406,7 +359,7 @@ class _Grouped:
         self.context = selects.context
         self.body = body
         self.span = span
-        self.values = Values(body, selects.queries.scalar)
+        self.values = Values(body, selects.translator.scalar)
         self.keys = [self.values.value(node) for node in keys]
         self.results: list[Value] = []
         self._plain: list[tuple[int, Aggregate]] = []
@@ -421,12 +374,8 @@ class _Grouped:
             test, node = node.expression.this, node.this
         function = AGGREGATES.get(type(node))
         if function is None:
-            self.text.refuse(
-                "HW217",
-                f"`{self.text.written(node)}` is no aggregate that is translated",
-                node,
-                hint=f"the aggregates are {', '.join(sorted(AGGREGATES.values()))}",
-            )
+            hint = f"the aggregates are {', '.join(sorted(AGGREGATES.values()))}"
+            self.text.refuse("HW217", f"`{self.text.written(node)}` is no aggregate here", node, hint=hint)
         distinct = isinstance(node.this, exp.Distinct)
         given = node.this.expressions if distinct else [node.this, *(node.expressions or [])]
         if len(given) != 1:
@@ -436,11 +385,7 @@ class _Grouped:
                 node,
                 hint="join them first: count(DISTINCT a || ',' || b)",
             )
-        value = (
-            Value(Constant(1, Type.INT), Type.INT, False)
-            if isinstance(given[0], exp.Star)
-            else self.values.value(given[0])
-        )
+        value = constant(1, Type.INT) if isinstance(given[0], exp.Star) else self.values.value(given[0])
         if test is not None:
             truth = self.values.truth(test).term
             value = Value(Call("if", (truth, value.term, Constant(None, value.type))), value.type, True, value.date)
@@ -468,17 +413,19 @@ class _Grouped:
         parts: list[tuple[str, list[int]]] = []
         if self._plain or not self._distinct:
             name = self.context.relation(wanted)
-            head: list[Term | Aggregate] = [*keys, *(one for _, one in self._plain)]
-            self._define(name, head, goals, choices)
+            head: list[Term | Aggregate] = [*keys, *(aggregate for _, aggregate in self._plain)]
+            self.context.emit(name, head, goals, choices, self.span)
             parts.append((name, [at for at, _ in self._plain]))
         for at, function, value in self._distinct:
             inner = self.context.relation(f"{wanted}'values")
-            self._define(inner, [*keys, value.term], goals, choices)
+            self.context.emit(inner, [*keys, value.term], goals, choices, self.span)
             fresh = [self.body.names.variable("key") for _ in keys]
             argument = self.body.names.variable("value")
             name = self.context.relation(wanted)
             atom = Atom(inner, (*fresh, argument), span=self.span)
-            self._define(name, [*fresh, Aggregate(function, (argument,), span=self.span)], [atom], ALWAYS)
+            self.context.emit(
+                name, [*fresh, Aggregate(function, (argument,), span=self.span)], [atom], ALWAYS, self.span
+            )
             parts.append((name, [at]))
         if len(parts) == 1 and parts[0][1] == list(range(len(self.results))) and count:
             return parts[0][0]
@@ -489,10 +436,10 @@ class _Grouped:
         if len(self.body.choices) == 1:
             return [*self.body.goals, *self.body.choices[0]], ALWAYS
         name = self.context.relation(f"{self.body.owner}'rows")
-        used = [one.args[0] for _, one in self._plain] + [each.term for _, _, each in self._distinct]
+        used = [aggregate.args[0] for _, aggregate in self._plain] + [value.term for _, _, value in self._distinct]
         kept = [each for each in (*keys, *used, *self.body.identity()) if isinstance(each, Variable)]
         args = tuple(dict.fromkeys(kept))
-        self._define(name, list(args), self.body.goals, self.body.choices)
+        self.context.emit(name, args, self.body.goals, self.body.choices, self.span)
         return [Atom(name, args, span=self.span)], ALWAYS
 
     def _combined(self, wanted: str, parts: list[tuple[str, list[int]]], count: int) -> str:
@@ -506,19 +453,14 @@ class _Grouped:
             results.update(zip(places, variables, strict=True))
             goals.append(Atom(part, (*keys, *variables), span=self.span))
         head: list[Term | Aggregate] = [*keys, *(results[at] for at in range(len(self.results)))]
-        self._define(name, head, goals, ALWAYS)
+        self.context.emit(name, head, goals, ALWAYS, self.span)
         if not count:
             empty: list[Term | Aggregate] = [
                 Constant(None, None) if value.nullable else Constant(0, Type.INT) for value in self.results
             ]
             nothing = Atom(parts[0][0], tuple(Wildcard() for _ in parts[0][1]), span=self.span)
-            self._define(name, empty, [Negation(nothing, span=self.span)], ALWAYS)
+            self.context.emit(name, empty, [Negation(nothing, span=self.span)], ALWAYS, self.span)
         return name
-
-    def _define(self, name: str, head: list[Term | Aggregate], goals: list[Piece], choices: Choices) -> None:
-        self.context.rules += made(name, head, goals, choices, self.span)
-        columns = [Column(f"c{at}") for at in range(len(head))]
-        self.context.define(Table(name, columns, span=self.span))
 
 
 def _aggregates(node: exp.Expr) -> list[exp.Expr]:
@@ -530,18 +472,11 @@ def _aggregates(node: exp.Expr) -> list[exp.Expr]:
     return [found for child in node.iter_expressions() for found in _aggregates(child)]
 
 
+def item_name(node: exp.Expr, at: int) -> str:
+    """The name of a column of a SELECT list: its alias, or that of the column that it shows."""
+    bare = node.this if isinstance(node, exp.Alias) else node
+    return node.alias or (bare.name if isinstance(bare, exp.Column) else "") or f"c{at}"
+
+
 def _named_aggregate(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and str(node.this).lower() in _ONLY_IN_RECURSION
-
-
-def conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if isinstance(node, exp.And):
-        return [*conjuncts(node.this), *conjuncts(node.expression)]
-    return [node]
-
-
-def _place(node: exp.Expr) -> dict[str, int]:
-    inside = next((each.meta for each in node.walk() if each.meta and each.meta.get("start") is not None), None)
-    return dict(inside) if inside else {}

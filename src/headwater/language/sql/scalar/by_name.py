@@ -32,7 +32,7 @@ def as_named(node: exp.Expr) -> exp.Anonymous | None:
             return _call("date_add", _bare(node.this), node.expression)
         case exp.AddMonths():
             return _call("add_months", _bare(node.this), node.expression)
-        case exp.LastDay() if not node.args.get("unit"):
+        case exp.LastDay():
             return _call("last_day", _bare(node.this))
         case exp.WeekOfYear():
             return _call("weekofyear", _bare(node.this))
@@ -44,7 +44,7 @@ def as_named(node: exp.Expr) -> exp.Anonymous | None:
         case exp.RegexpSplit():
             name = "regexp_split" if node.args.get("limit") is None else "regexp_split_to"
             return _call(name, node.this, node.expression, node.args.get("limit"))
-        case exp.RegexpReplace() if set(_given(node)) == {"this", "expression", "replacement"}:
+        case exp.RegexpReplace():
             return _call("regexp_replace", node.this, node.expression, node.args["replacement"])
         case exp.RegexpExtract():
             return _call("regexp_extract", node.this, node.expression, node.args.get("group"))
@@ -60,11 +60,7 @@ def as_named(node: exp.Expr) -> exp.Anonymous | None:
 
 
 def _call(name: str, *arguments: exp.Expr | None) -> exp.Anonymous:
-    return exp.Anonymous(this=name, expressions=[one.copy() for one in arguments if one is not None])
-
-
-def _given(node: exp.Expr) -> list[str]:
-    return [part for part, value in node.args.items() if value not in (None, [], False)]
+    return exp.Anonymous(this=name, expressions=[argument.copy() for argument in arguments if argument is not None])
 
 
 def _is_day(node: exp.Expr) -> bool:

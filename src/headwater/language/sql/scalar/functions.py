@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from headwater.core.source import Span
 from headwater.core.types import Type
-from headwater.language.syntax import Call
+from headwater.language.sql.scalar.value import Value, called
+from headwater.language.sql.text.sql_types import widest
 
-if TYPE_CHECKING:
-    from headwater.language.sql.scalar.scalars import Value
-
-Build = Callable[[Sequence["Value"], Span | None], "Value"]
+Build = Callable[[list[Value], Span | None], Value]
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """`arguments` are read in order; those that are `ignored` change nothing here."""
+    """`arguments` are read in order."""
 
     arguments: tuple[str, ...]
     build: Build
-    ignored: tuple[str, ...] = ()
 
 
 def _call(name: str, kind: Type | None = None, *, nullable: bool = False) -> Build:
     """A call of `name`; without a type, the type of its first argument."""
 
-    def build(values: Sequence[Value], span: Span | None) -> Value:
-        from headwater.language.sql.scalar.scalars import Value
-
-        term = Call(name, tuple(value.term for value in values), span=span)
-        found = kind if kind is not None else values[0].type if values else None
-        return Value(term, found, nullable or any(value.nullable for value in values))
+    def build(values: list[Value], span: Span | None) -> Value:
+        return called(name, values, kind or (values[0].type if values else None), span, nullable=nullable)
 
     return build
 
@@ -44,13 +36,10 @@ def _call(name: str, kind: Type | None = None, *, nullable: bool = False) -> Bui
 def _some(name: str) -> Build:
     """A call that is null only where all its arguments are."""
 
-    def build(values: Sequence[Value], span: Span | None) -> Value:
-        from headwater.language.sql.scalar.scalars import Value
-        from headwater.language.sql.text.sql_types import widest
-
-        kinds = {value.type for value in values if not value.is_null}
-        term = Call(name, tuple(value.term for value in values), span=span)
-        return Value(term, widest(kinds), all(value.nullable for value in values))
+    def build(values: list[Value], span: Span | None) -> Value:
+        kind = widest(value.type for value in values if not value.is_null)
+        nullable, date = (all(each) for each in zip(*((value.nullable, value.date) for value in values), strict=True))
+        return replace(called(name, values, kind, span), nullable=nullable, date=date)
 
     return build
 
@@ -61,7 +50,7 @@ def _best(name: str, rules: str) -> Build:
     So the time of a row is made, and a recursion may keep the best of what it computes.
     """
 
-    def build(values: Sequence[Value], span: Span | None) -> Value:
+    def build(values: list[Value], span: Span | None) -> Value:
         plain = {value.type for value in values} in ({Type.INT}, {Type.TIMESTAMP})
         return _some(rules if plain and not any(value.nullable for value in values) else name)(values, span)
 
@@ -88,44 +77,31 @@ CALLS: Mapping[type[exp.Expr], Known] = MappingProxyType(
         exp.Length: Known(_ONE, _call("length", Type.INT)),
         exp.Reverse: Known(_ONE, _call("reverse")),
         exp.Replace: Known(("this", "expression", "replacement"), _call("replace")),
-        exp.Concat: Known(("expressions",), _call("concat", Type.STRING), ("safe", "coalesce")),
-        exp.ConcatWs: Known(("expressions",), _call("concat_ws", Type.STRING), ("safe", "coalesce", "flatten")),
-        exp.Like: Known(_TWO, _call("like", Type.BOOL), ("negate",)),
-        exp.ILike: Known(_TWO, _call("ilike", Type.BOOL), ("negate",)),
+        exp.Concat: Known(("expressions",), _call("concat", Type.STRING)),
+        exp.ConcatWs: Known(("expressions",), _call("concat_ws", Type.STRING)),
+        exp.Like: Known(_TWO, _call("like", Type.BOOL)),
+        exp.ILike: Known(_TWO, _call("ilike", Type.BOOL)),
         exp.RegexpLike: Known(_TWO, _call("rlike", Type.BOOL)),
         exp.Substring: Known(("this", "start", "length"), _call("substring")),
         exp.Left: Known(_TWO, _call("left")),
         exp.Right: Known(_TWO, _call("right")),
         exp.Repeat: Known(("this", "times"), _call("repeat")),
-        exp.Initcap: Known(_ONE, _call("initcap"), ("expression",)),
+        exp.Initcap: Known(_ONE, _call("initcap")),
         exp.StrPosition: Known(("this", "substr"), _call("position", Type.INT)),
-        exp.Year: Known(_ONE, _call("year", Type.INT)),
-        exp.Quarter: Known(_ONE, _call("quarter", Type.INT)),
-        exp.Month: Known(_ONE, _call("month", Type.INT)),
-        exp.Day: Known(_ONE, _call("day", Type.INT)),
+        **{
+            kind: Known(_ONE, _call(kind.__name__.lower(), Type.INT))
+            for kind in (exp.Year, exp.Quarter, exp.Month, exp.Day, exp.Hour, exp.Minute, exp.Second)
+        },
+        **{kind: Known(_ONE, _call(kind.__name__.lower(), Type.INT)) for kind in (exp.DayOfWeek, exp.DayOfYear)},
         exp.DayOfMonth: Known(_ONE, _call("day", Type.INT)),
-        exp.DayOfWeek: Known(_ONE, _call("dayofweek", Type.INT)),
-        exp.DayOfYear: Known(_ONE, _call("dayofyear", Type.INT)),
-        exp.Hour: Known(_ONE, _call("hour", Type.INT)),
-        exp.Minute: Known(_ONE, _call("minute", Type.INT)),
-        exp.Second: Known(_ONE, _call("second", Type.INT)),
         exp.StartsWith: Known(_TWO, _call("starts_with", Type.BOOL)),
         exp.EndsWith: Known(_TWO, _call("ends_with", Type.BOOL)),
         exp.Contains: Known(_TWO, _call("contains", Type.BOOL)),
         exp.ArrayContains: Known(_TWO, _call("contains", Type.BOOL)),
         exp.ArraySize: Known(_ONE, _call("size", Type.INT)),
-        exp.ArrayAppend: Known(_TWO, _call("append", Type.LIST), ("null_propagation",)),
-        exp.Coalesce: Known(("this", "expressions"), _some("coalesce"), ("is_nvl", "is_null")),
-        exp.Greatest: Known(("this", "expressions"), _best("greatest", "largest"), ("ignore_nulls",)),
-        exp.Least: Known(("this", "expressions"), _best("least", "smallest"), ("ignore_nulls",)),
-    }
-)
-
-UNSUPPORTED: Mapping[type[exp.Expr], str] = MappingProxyType(
-    {
-        exp.Rand: "views must give the same answer for the same data; put the number into a column of the data",
-        exp.CurrentTimestamp: "views must give the same answer for the same data; put the time into a column",
-        exp.CurrentDate: "views must give the same answer for the same data; put the date into a column",
-        exp.Explode: "bring the items of lists as rows of a table of their own",
+        exp.ArrayAppend: Known(_TWO, _call("append", Type.LIST)),
+        exp.Coalesce: Known(("this", "expressions"), _some("coalesce")),
+        exp.Greatest: Known(("this", "expressions"), _best("greatest", "largest")),
+        exp.Least: Known(("this", "expressions"), _best("least", "smallest")),
     }
 )

@@ -8,8 +8,8 @@ null instead, as Spark's `try_` functions do.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import NoReturn, TypeAlias
+from dataclasses import replace
+from typing import ClassVar, NoReturn, TypeAlias
 
 from sqlglot import exp
 
@@ -21,28 +21,19 @@ from headwater.core.widening import item_of
 from headwater.core.widening import widest as all_items
 from headwater.language.sql.scalar import times
 from headwater.language.sql.scalar.by_name import as_named
-from headwater.language.sql.scalar.functions import CALLS, UNSUPPORTED
+from headwater.language.sql.scalar.functions import CALLS
+from headwater.language.sql.scalar.value import NULL, Value, called, constant
 from headwater.language.sql.scope.body import Body, meant
 from headwater.language.sql.text.sql_types import FIXES, type_named, widest
-from headwater.language.syntax import Binary, Call, Constant, ListTerm, Term, Variable
+from headwater.language.syntax import Binary, Call, Constant, ListTerm, Term
 from headwater.language.units import duration
 
 COMPARISONS: dict[type[exp.Expr], str] = {
-    exp.EQ: "=",
-    exp.NEQ: "!=",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-}
-COMPARING = {
-    "=": "is_equal",
-    "!=": "is_unequal",
-    "<": "is_less",
-    "<=": "is_at_most",
-    ">": "is_more",
-    ">=": "is_at_least",
-}
+    exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="
+}  # fmt: skip
+_COMPARING = {
+    "=": "is_equal", "!=": "is_unequal", "<": "is_less", "<=": "is_at_most", ">": "is_more", ">=": "is_at_least"
+}  # fmt: skip
 _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
 _CASTS = {
     Type.INT: "try_to_int",
@@ -52,23 +43,13 @@ _CASTS = {
     Type.TIMESTAMP: "try_to_timestamp",
 }
 _CASTS_OF_TIMES = {Type.INT: "unix_timestamp", Type.STRING: "time_to_string"}
+_CONDITIONS = (
+    exp.And | exp.Or | exp.Not | exp.Is | exp.NullSafeEQ | exp.NullSafeNEQ | exp.Between | exp.In | exp.Exists
+    | exp.EQ | exp.NEQ | exp.LT | exp.LTE | exp.GT | exp.GTE
+)  # fmt: skip
 _LARGEST = 2**63
+OTHER_FUNCTIONS = "name what it gives in a column of the data, or register a function"
 
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    term: Term
-    type: Type | None = None
-    nullable: bool = True
-    date: bool = False  # a timestamp that is a date (the moment at which its day begins), or nothing but null
-
-    @property
-    def is_null(self) -> bool:
-        """Whether it is a bare null, which goes with every type."""
-        return self.type is None and self.date
-
-
-NULL = Value(Constant(None, None), None, True, True)
 
 Subqueries: TypeAlias = Callable[[exp.Expr, Body], Value]
 
@@ -90,80 +71,33 @@ class Values:
             return self.replaced[node]
         span = self.text.span(node)
         match node:
-            case exp.Paren():
-                return self.value(node.this)
-            case exp.Alias():
+            case exp.Paren() | exp.Alias():
                 return self.value(node.this)
             case exp.Column():
                 if isinstance(node.this, exp.Star):
                     self._refuse(node, "`*` has no value here", "name the columns")
                 found = self.body.column(node)
                 return Value(found.variable, found.column.type, found.column.nullable, found.column.date)
-            case exp.Literal():
-                return self._literal(node, span)
             case exp.Boolean():
-                return Value(Constant(bool(node.this), Type.BOOL, span=span), Type.BOOL, False)
+                return constant(bool(node.this), Type.BOOL, span)
             case exp.Null():
                 return replace(NULL, term=Constant(None, None, span=span))
-            case exp.Neg():
-                return self._negative(node, span)
-            case exp.Add() | exp.Sub() | exp.Mul():
-                return times.months_later(self, node, span) or self._arithmetic(node, span)
-            case exp.Div():
-                return self._divided(node, span)
-            case exp.DPipe() | exp.BitwiseOr():
-                return self._joined(node, span)
-            case exp.Interval():
-                return self._interval(node, span)
-            case exp.Escape():
-                return self._escaped(node, span)
-            case exp.Cast() | exp.TryCast():
-                return self._cast(node, span)
-            case exp.Case():
-                return self._case(node, span)
-            case exp.If():
-                no = node.args.get("false")
-                return self._choose(node.this, self.value(node.args["true"]), self._or_null(no), span)
-            case exp.Nullif():
-                left = self.value(node.this)
-                same = Call("is_equal", (left.term, self.term(node.expression)), span=span)
-                return Value(Call("if", (same, Constant(None, None), left.term), span=span), left.type, True, left.date)
-            case exp.Nvl2():
-                there = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.Null()))
-                yes, no = self.value(node.args["true"]), self._or_null(node.args.get("false"))
-                return self._choose(there, yes, no, span)
-            case exp.DecodeCase():
-                return self._decoded(node, span)
-            case exp.Bracket():
-                return self._bracket(node, span)
-            case exp.TsOrDsToDate() | exp.StrToTime() | exp.StrToUnix() | exp.UnixToStr() | exp.TimeToStr():
-                return times.converted(self, node, span)
             case exp.Array():
                 items = [self.value(item) for item in node.expressions]
-                nullable = any(item.nullable for item in items)
-                return Value(
-                    ListTerm(tuple(item.term for item in items), span=span),
-                    list_with(item.type for item in items),
-                    nullable,
-                )
+                term = ListTerm(tuple(item.term for item in items), span=span)
+                return Value(term, list_with(item.type for item in items), any(item.nullable for item in items))
             case exp.Subquery() | exp.Select():
                 return self._scalar(node, self.body)
-            case _ if is_condition(node):
-                return self.truth(node)
-            case exp.Window():
-                self._refuse(
-                    node,
-                    "window functions (OVER) are not translated",
-                    "keep the best of a group with min, max or GROUP BY; number rows outside, on the result",
-                )
             case exp.AggFunc():
                 self._refuse(
                     node,
                     f"`{self.text.written(node)}` stands where there is no group to aggregate",
                     "move it into the SELECT list or into HAVING; in WHERE, compare with a subquery",
                 )
-            case _:
-                return self._function(node, span)
+        if isinstance(node, _CONDITIONS):
+            return self.truth(node)
+        of_kind = self._OF_KIND.get(type(node))
+        return self._function(node, span) if of_kind is None else of_kind(self, node, span)
 
     # Conditions as values: true, false or null
 
@@ -197,14 +131,11 @@ class Values:
                 return self._in(node, span)
             case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
                 left, right = self.compared(node)
-                call = Call(COMPARING[COMPARISONS[type(node)]], (left.term, right.term), span=span)
+                call = Call(_COMPARING[COMPARISONS[type(node)]], (left.term, right.term), span=span)
                 return _bool(call, left.nullable or right.nullable)
             case exp.Exists() | exp.In():
-                self._refuse(
-                    node,
-                    "a subquery's truth is used as a value here",
-                    "use it in WHERE, joined with AND or OR",
-                )
+                hint = "use it in WHERE, joined with AND or OR"
+                self._refuse(node, "a subquery's truth is used as a value here", hint)
             case _:
                 return self.value(node)
 
@@ -242,29 +173,33 @@ class Values:
 
     # The cases
 
-    def _literal(self, node: exp.Literal, span: Span | None) -> Value:
+    def _literal(self, node: exp.Expr, span: Span | None) -> Value:
         text = str(node.this)
         if node.is_string:
-            return Value(Constant(text, Type.STRING, span=span), Type.STRING, False)
+            return constant(text, Type.STRING, span)
         try:
             if text.isdigit():
                 number = int(text)
                 if number >= _LARGEST:
                     self.text.refuse("HW108", f"`{text}` does not fit into 64 bits", node, hint="write it as a float")
-                return Value(Constant(number, Type.INT, span=span), Type.INT, False)
-            return Value(Constant(float(text), Type.FLOAT, span=span), Type.FLOAT, False)
+                return constant(number, Type.INT, span)
+            return constant(float(text), Type.FLOAT, span)
         except ValueError:
             self.text.refuse("HW101", f"`{text}` is no number", node)
 
-    def _negative(self, node: exp.Neg, span: Span | None) -> Value:
+    def _negative(self, node: exp.Expr, span: Span | None) -> Value:
         if isinstance(node.this, exp.Literal) and str(node.this.this) == str(_LARGEST):
-            return Value(Constant(-_LARGEST, Type.INT, span=span), Type.INT, False)
+            return constant(-_LARGEST, Type.INT, span)
         inner = self.value(node.this)
         if isinstance(inner.term, Constant) and isinstance(inner.term.value, int | float):
             return Value(Constant(-inner.term.value, inner.term.type, span=span), inner.type, False)
         return Value(Binary("-", Constant(0, Type.INT), inner.term, span=span), inner.type, inner.nullable)
 
-    def _arithmetic(self, node: exp.Binary, span: Span | None) -> Value:
+    def _arithmetic(self, node: exp.Expr, span: Span | None) -> Value:
+        assert isinstance(node, exp.Binary)
+        months = times.months_in(node)
+        if months is not None:
+            return times.months_later(self.value(months[0]), months[1], span)
         left, right = self.value(node.this), self.value(node.expression)
         sign = _ARITHMETIC[type(node)]
         later = times.days_later(left, right, sign, span)
@@ -291,14 +226,9 @@ class Values:
         values = [self.value(part) for part in parts]
         if isinstance(node, exp.BitwiseOr) and not any(value.type is Type.STRING for value in values):
             self._refuse(node, "`|` on bits is not translated", "write || to join texts")
-        joined = _texts(values)
-        return Value(
-            Call("concat", tuple(value.term for value in joined), span=span),
-            _joined_type(values),
-            any(value.nullable for value in values),
-        )
+        return called("concat", _texts(values), _joined_type(values), span)
 
-    def _escaped(self, node: exp.Escape, span: Span | None) -> Value:
+    def _escaped(self, node: exp.Expr, span: Span | None) -> Value:
         """`text LIKE pattern ESCAPE mark`"""
         found = self.value(node.this)
         inner = found.term.args[0] if node.this.args.get("negate") and isinstance(found.term, Call) else found.term
@@ -309,17 +239,16 @@ class Values:
             call = Call("negated", (call,), span=span)
         return Value(call, Type.BOOL, found.nullable)
 
-    def _interval(self, node: exp.Interval, span: Span | None) -> Value:
+    def _interval(self, node: exp.Expr, span: Span | None) -> Value:
         if times.months(node) is not None:
-            self._refuse(
-                node.parent or node, "a month has no length of its own", "add it to a time: at + INTERVAL 1 MONTH"
-            )
+            hint = "add it to a time: at + INTERVAL 1 MONTH"
+            self._refuse(node.parent or node, "a month has no length of its own", hint)
         number, unit = node.this, node.args.get("unit")
         amount = number.this if isinstance(number, exp.Literal) else None
         found = duration(str(amount), str(unit.name).lower()) if amount is not None and unit is not None else None
         if found is None:
             self.text.refuse("HW110", "this is no span of time", node, hint="write INTERVAL 5 MINUTES")
-        return Value(Constant(found, Type.DURATION, span=span), Type.DURATION, False)
+        return constant(found, Type.DURATION, span)
 
     def _cast(self, node: exp.Expr, span: Span | None) -> Value:
         inner = self.value(node.this)
@@ -352,11 +281,31 @@ class Values:
         found = to_time(text)
         if found is None:
             self.text.refuse(
-                "HW110", f"'{text}' tells no moment", node, hint="write it as '2024-02-29' or '2024-02-29 12:30:00'"
+                "HW110", f"'{text}' is no moment", node, hint="write it as '2024-02-29' or '2024-02-29 12:30:00'"
             )
-        return Value(Constant(found, Type.TIMESTAMP, span=span), Type.TIMESTAMP, False)
+        return constant(found, Type.TIMESTAMP, span)
 
-    def _case(self, node: exp.Case, span: Span | None) -> Value:
+    def _if(self, node: exp.Expr, span: Span | None) -> Value:
+        test: exp.Expr = node.this
+        if isinstance(node, exp.Nvl2):
+            test = exp.Not(this=exp.Is(this=test.copy(), expression=exp.Null()))
+        return self._choose(test, self.value(node.args["true"]), self._or_null(node.args.get("false")), span)
+
+    def _null_if(self, node: exp.Expr, span: Span | None) -> Value:
+        left = self.value(node.this)
+        same = Call("is_equal", (left.term, self.term(node.expression)), span=span)
+        return Value(Call("if", (same, Constant(None, None), left.term), span=span), left.type, True, left.date)
+
+    def _converted(self, node: exp.Expr, span: Span | None) -> Value:
+        if node.this is None:
+            hint = "views must give the same answer for the same data; put the time into a column"
+            self._refuse(node, "the time of now is no part of the data", hint)
+        inner = node.this
+        while isinstance(inner, exp.TimeStrToTime):
+            inner = inner.this
+        return times.converted(self.text, node, self.value(inner), span)
+
+    def _case(self, node: exp.Expr, span: Span | None) -> Value:
         otherwise = self._or_null(node.args.get("default"))
         for branch in reversed(node.args["ifs"]):
             test: exp.Expr = branch.this
@@ -365,7 +314,7 @@ class Values:
             otherwise = self._choose(test, self.value(branch.args["true"]), otherwise, span)
         return otherwise
 
-    def _decoded(self, node: exp.DecodeCase, span: Span | None) -> Value:
+    def _decoded(self, node: exp.Expr, span: Span | None) -> Value:
         """`decode(x, 1, 'a', 2, 'b', 'else')`; a null is found by a null."""
         given, *rest = node.expressions
         otherwise = self._or_null(rest.pop() if len(rest) % 2 else None)
@@ -374,15 +323,14 @@ class Values:
             otherwise = self._choose(test, self.value(rest[at + 1]), otherwise, span)
         return otherwise
 
-    def _bracket(self, node: exp.Bracket, span: Span | None) -> Value:
+    def _bracket(self, node: exp.Expr, span: Span | None) -> Value:
         """`list[0]` and `element_at(list, 1)`; null where there is no such item."""
         items = self.value(node.this)
         if items.type is None or not items.type.is_list or len(node.expressions) != 1:
             self._refuse(node, f"`{self.text.written(node)}` is not translated", "brackets pick an item of an array")
         place = self.value(node.expressions[0])
-        if node.args.get("offset") == 1:
-            return Value(Call("item", (items.term, place.term), span=span), item_of(items.type), True)
-        return Value(Call("item_from_0", (items.term, place.term), span=span), item_of(items.type), True)
+        name = "item" if node.args.get("offset") == 1 else "item_from_0"
+        return called(name, [items, place], item_of(items.type), span, nullable=True)
 
     def _or_null(self, node: exp.Expr | None) -> Value:
         return NULL if node is None else self.value(node)
@@ -400,11 +348,9 @@ class Values:
         if named is not None:
             return self._named(named, span)
         known = CALLS.get(type(node))
-        given = [key for key, value in node.args.items() if value not in (None, [], False)]
-        if known is None or not set(given) <= {*known.arguments, *known.ignored}:
+        if known is None:
             name = node.sql_name() if isinstance(node, exp.Func) else type(node).__name__.upper()
-            hint = UNSUPPORTED.get(type(node), "name what it gives in a column of the data, or register a function")
-            self._refuse(node, f"`{name}` is not translated", hint)
+            self._refuse(node, f"`{name}` is not translated", OTHER_FUNCTIONS)
         values: list[Value] = []
         for key in known.arguments:
             found = node.args.get(key)
@@ -412,8 +358,6 @@ class Values:
         if isinstance(node, exp.Concat | exp.ConcatWs):
             values = _texts(values)
         found = known.build(values, span)
-        if isinstance(node, exp.Coalesce | exp.Greatest | exp.Least):
-            found = replace(found, date=all(value.date for value in values))
         if node.args.get("negate"):
             return Value(Call("negated", (found.term,), span=span), Type.BOOL, found.nullable)
         return found
@@ -422,19 +366,36 @@ class Values:
         name = str(node.this).lower()
         values = [self.value(arg) for arg in node.expressions]
         if name in ("isnull", "isnotnull") and len(values) == 1:
-            called = "is_null" if name == "isnull" else "is_not_null"
-            return _bool(Call(called, (values[0].term,), span=span), False)
+            test = "is_null" if name == "isnull" else "is_not_null"
+            return _bool(Call(test, (values[0].term,), span=span), False)
         spelt = next((each for each in self.body.context.registry if each.lower() == name), None)
         function = None if spelt is None else lookup(self.body.context.registry, spelt)
         if function is None:
             hint = meant(name, list(self.body.context.registry))
             self.text.refuse("HW202", f"there is no function `{node.this}`", node, hint=hint)
-        call = Call(function.name, tuple(value.term for value in values), span=span)
         kind = function.result_type(tuple(value.type for value in values))
-        return Value(call, kind, True, function.name in times.DATES)
+        found = called(function.name, values, kind, span, nullable=True)
+        return replace(found, date=function.name in times.DATES)
 
     def _refuse(self, node: exp.Expr, message: str, hint: str) -> NoReturn:
         self.text.refuse("HW117", message, node, hint=hint)
+
+    _OF_KIND: ClassVar[dict[type[exp.Expr], Callable[[Values, exp.Expr, Span | None], Value]]] = {
+        exp.Literal: _literal,
+        exp.Neg: _negative,
+        **dict.fromkeys((exp.Add, exp.Sub, exp.Mul), _arithmetic),
+        exp.Div: _divided,
+        **dict.fromkeys((exp.DPipe, exp.BitwiseOr), _joined),
+        exp.Interval: _interval,
+        exp.Escape: _escaped,
+        **dict.fromkeys((exp.Cast, exp.TryCast), _cast),
+        exp.Case: _case,
+        **dict.fromkeys((exp.If, exp.Nvl2), _if),
+        exp.Nullif: _null_if,
+        exp.DecodeCase: _decoded,
+        exp.Bracket: _bracket,
+        **dict.fromkeys((exp.TsOrDsToDate, exp.StrToTime, exp.StrToUnix, exp.UnixToStr, exp.TimeToStr), _converted),
+    }
 
 
 def as_text(value: Value) -> Value:
@@ -450,15 +411,11 @@ def as_text(value: Value) -> Value:
 def _texts(values: list[Value]) -> list[Value]:
     """What is joined, as texts; what may be a list stays as it is, unless a text takes part."""
     has_text = any(value.type is Type.STRING for value in values)
-    return [value if _is_list(value) or (value.type is None and not has_text) else as_text(value) for value in values]
-
-
-def _is_list(value: Value) -> bool:
-    return value.type is not None and value.type.is_list
+    return [value if value.is_list or (value.type is None and not has_text) else as_text(value) for value in values]
 
 
 def _joined_type(values: list[Value]) -> Type:
-    lists = [value.type for value in values if _is_list(value)]
+    lists = [value.type for value in values if value.is_list]
     return list_of(all_items(item_of(kind) for kind in lists)) if lists else Type.STRING
 
 
@@ -468,28 +425,6 @@ def _has_whole_days(node: exp.Expr) -> bool:
         str(interval.args["unit"].name).upper() for interval in node.find_all(exp.Interval) if "unit" in interval.args
     ]
     return all(unit.rstrip("S") in ("DAY", "WEEK") for unit in units)
-
-
-def is_condition(node: exp.Expr) -> bool:
-    """Whether an expression is true, false or unknown by its shape."""
-    return isinstance(
-        node,
-        exp.And
-        | exp.Or
-        | exp.Not
-        | exp.Is
-        | exp.NullSafeEQ
-        | exp.NullSafeNEQ
-        | exp.Between
-        | exp.In
-        | exp.Exists
-        | exp.EQ
-        | exp.NEQ
-        | exp.LT
-        | exp.LTE
-        | exp.GT
-        | exp.GTE,
-    )
 
 
 def _bool(call: Call, nullable: bool) -> Value:
@@ -525,7 +460,3 @@ def _chain(node: exp.Expr, kind: type[exp.Expr]) -> list[exp.Expr]:
         parts.append(node.expression)
         node = node.this
     return [node, *reversed(parts)]
-
-
-def is_variable(value: Value) -> bool:
-    return isinstance(value.term, Variable)

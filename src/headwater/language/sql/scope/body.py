@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import NoReturn
 
 from sqlglot import exp
 
@@ -26,6 +27,8 @@ class Found:
 
 @dataclass(slots=True)
 class Body:
+    """Sources, goals and names of one SELECT, inside those of the queries around it."""
+
     context: Context
     scope: Scope
     owner: str  # the relation it defines: helpers are named after it
@@ -35,6 +38,10 @@ class Body:
     goals: list[Piece] = field(default_factory=list)
     choices: Choices = field(default_factory=lambda: [list(way) for way in ALWAYS])
     borrowed: dict[str, Found] = field(default_factory=dict)  # columns of the queries around this one
+
+    def inside(self, owner: str | None = None) -> Body:
+        """The body of a subquery, which may borrow columns of this one."""
+        return Body(self.context, self.scope, owner or self.owner, self, self.names)
 
     def add(self, table: Table, alias: str, place: Place) -> Source:
         """One more source, with a variable for each of its columns."""
@@ -59,24 +66,19 @@ class Body:
     # Names
 
     def column(self, node: exp.Column) -> Found:
-        found = self._own(node)
-        if found is not None:
-            return found
-        around = self.outer
-        while around is not None:
-            found = around._own(node)
-            if found is not None:
-                self._borrow(around, found)
-                return found
-            around = around.outer
-        self._unknown(node)
-        raise AssertionError("an unknown column is refused")
+        found = self.looked_up(node)
+        if found is None:
+            self._refuse_unknown(node)
+        return found
 
-    def _borrow(self, owner: Body, found: Found) -> None:
-        inner: Body | None = self
-        while inner is not None and inner is not owner:
-            inner.borrowed[found.variable.name] = found
-            inner = inner.outer
+    def looked_up(self, node: exp.Column) -> Found | None:
+        """The column here or in a query around this one; then every body between borrows it."""
+        found = self._own(node)
+        if found is None and self.outer is not None:
+            found = self.outer.looked_up(node)
+            if found is not None:
+                self.borrowed[found.variable.name] = found
+        return found
 
     def _own(self, node: exp.Column) -> Found | None:
         name, alias = node.name, node.table
@@ -86,17 +88,15 @@ class Body:
                 return None
             found = self._in(sources[0], name, node)
             if found is None:
-                self._no_column(sources[0], node)
+                columns = [column.name for column in sources[0].table.columns]
+                hint = meant(name, columns) or f"its columns are {', '.join(columns) or 'none'}"
+                self.context.text.refuse("HW230", f"`{sources[0].alias}` has no column `{name}`", node, hint=hint)
             return found
-        holding = [
-            source
-            for source in self.sources
-            if source.table.place(name) is not None and name.lower() not in source.merged
-        ]
+        holding = [source for source in self.sources if source.shows(name)]
         if len(holding) > 1:
             self.context.text.refuse(
                 "HW231",
-                f"column `{name}` is ambiguous: {' and '.join(f'`{one.spelt}`' for one in holding)} have it",
+                f"column `{name}` is ambiguous: {' and '.join(f'`{each.spelt}`' for each in holding)} have it",
                 node,
                 hint=f"write {holding[0].spelt}.{name} or {holding[1].spelt}.{name}",
             )
@@ -106,7 +106,7 @@ class Body:
         if len(unsure) > 1:
             self.context.text.refuse(
                 "HW231",
-                f"column `{name}` may belong to {' or '.join(f'`{one.alias}`' for one in unsure)}",
+                f"column `{name}` may belong to {' or '.join(f'`{each.alias}`' for each in unsure)}",
                 node,
                 note="these tables are not declared, so their columns are not known",
                 hint=f"write {unsure[0].alias}.{name}, or declare the tables with CREATE TABLE",
@@ -137,25 +137,12 @@ class Body:
                 hint=f"give one of them another name where `{source.spelt}` is made: ... AS {name}2",
             )
 
-    def _no_column(self, source: Source, node: exp.Column) -> None:
-        columns = [column.name for column in source.table.columns]
-        self.context.text.refuse(
-            "HW230",
-            f"`{source.alias}` has no column `{node.name}`",
-            node,
-            hint=meant(node.name, columns) or f"its columns are {', '.join(columns) or 'none'}",
-        )
-
-    def _unknown(self, node: exp.Column) -> None:
+    def _refuse_unknown(self, node: exp.Column) -> NoReturn:
         text = self.context.text
         if node.table:
             aliases = list(dict.fromkeys(source.spelt for source in self.sources))
-            text.refuse(
-                "HW230",
-                f"there is no table `{node.table}` in this FROM",
-                node,
-                hint=meant(node.table, aliases) or f"the tables here are {', '.join(aliases) or 'none'}",
-            )
+            tables = meant(node.table, aliases) or f"the tables here are {', '.join(aliases) or 'none'}"
+            text.refuse("HW230", f"there is no table `{node.table}` in this FROM", node, hint=tables)
         columns = [column for source in self.sources for column in source.shown()]
         hint = meant(node.name, columns)
         if hint is None and not self.sources:
@@ -177,3 +164,11 @@ def meant(name: str, known: list[str]) -> str | None:
 
 def listed(names: list[str]) -> str:
     return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "") if names else "none"
+
+
+def column_at(alias: str, name: str, place: exp.Expr) -> exp.Column:
+    """A column that the text does not have, as if it were written at a place of it."""
+    made = exp.column(name, table=alias, quoted=True)
+    inside = next((node.meta for node in place.walk() if node.meta and node.meta.get("start") is not None), None)
+    made.this.meta.update(inside or {})
+    return made

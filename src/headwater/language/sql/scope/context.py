@@ -1,23 +1,27 @@
 """What all parts of a translation share: the text, the rules made so far, the names that are taken, the tables.
 
-Tables that nobody declared are found out in a first pass: there, a table takes on every column that a query mentions.
+A first pass finds the columns of undeclared tables: there, a table takes on every column that a query mentions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.functions.function import Registry
 from headwater.core.functions.registry import FUNCTIONS
-from headwater.language.sql.scope.sources import Table
+from headwater.core.source import Span
+from headwater.language.sql.scope.rules import Choices, Piece, made
+from headwater.language.sql.scope.sources import Column, Table
 from headwater.language.sql.text.parsed import Text
-from headwater.language.syntax import Rule
+from headwater.language.syntax import Aggregate, Rule, Term
 
 
 @dataclass(slots=True)
 class Context:
+    """What one pass over a text has found and made so far."""
+
     text: Text
     tables: dict[str, Table]  # base tables, by name in lower case
     rules: list[Rule] = field(default_factory=list)
@@ -36,6 +40,20 @@ class Context:
         self.taken.add(name.lower())
         return name
 
+    def emit(
+        self,
+        name: str,
+        head: Sequence[Term | Aggregate],
+        goals: Iterable[Piece],
+        choices: Choices,
+        span: Span | None,
+        columns: list[Column] | None = None,
+    ) -> Table:
+        """A relation with its rules; without columns, one that only rules read."""
+        self.rules += made(name, head, goals, choices, span)
+        found = [Column(f"c{at}") for at in range(len(head))] if columns is None else columns
+        return self.define(Table(name, found, hidden=len(head) - len(found), span=span))
+
     def define(self, table: Table) -> Table:
         self.made[table.relation] = table
         return table
@@ -53,7 +71,3 @@ class Scope:
         if found is None and self.parent is not None:
             return self.parent.find(name)
         return found
-
-    def names(self) -> list[str]:
-        inherited = self.parent.names() if self.parent is not None else []
-        return [*(table.relation for table in self.views.values()), *inherited]

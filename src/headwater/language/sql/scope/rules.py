@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from headwater.core.source import Span
 from headwater.core.types import Type
 from headwater.language import syntax
+from headwater.language.terms import with_arguments, with_children, with_terms
 
 _NO_LETTER = re.compile(r"\W")
 
@@ -86,30 +87,25 @@ def _rule(
 ) -> syntax.Rule:
     merging = _merging(pieces)
     merged = merging.names()
+
+    def rename(term: syntax.Term) -> syntax.Term:
+        return renamed(term, merged)
+
     body: list[syntax.Goal] = []
     checked: set[str] = set()
     for piece in pieces:
         if not isinstance(piece, Same):
-            body.append(renamed_goal(piece, merged))
+            body.append(with_terms(piece, rename))
         elif piece.check and (name := merging.root(piece.left.name)) not in checked:
             checked.add(name)
             body.append(present(syntax.Variable(name), piece.span))
-    args = tuple(
-        replace(arg, args=tuple(renamed(inner, merged) for inner in arg.args))
-        if isinstance(arg, syntax.Aggregate)
-        else renamed(arg, merged)
-        for arg in head
-    )
-    return syntax.Rule(syntax.Head(relation, args, span=span), tuple(dict.fromkeys(body)), span=span)
+    renamed_head = with_arguments(syntax.Head(relation, tuple(head), span=span), rename)
+    return syntax.Rule(renamed_head, tuple(dict.fromkeys(body)), span=span)
 
 
 def present(term: syntax.Term, span: Span | None) -> syntax.Condition:
     """The goal that a value is not null."""
     return syntax.Condition(syntax.Call("is_not_null", (term,), span=span), span=span)
-
-
-def absent(term: syntax.Term, span: Span | None) -> syntax.Condition:
-    return syntax.Condition(syntax.Call("is_null", (term,), span=span), span=span)
 
 
 def merged_names(pieces: Iterable[Piece]) -> Callable[[str], str]:
@@ -147,34 +143,7 @@ class _Merging:
 
 def renamed(term: syntax.Term, names: Mapping[str, syntax.Term]) -> syntax.Term:
     """The term with its variables replaced."""
-    match term:
-        case syntax.Variable(name):
-            found = names.get(name)
-            return term if found is None else replace(found, span=term.span)
-        case syntax.Wildcard() | syntax.Constant():
-            return term
-        case syntax.ListTerm(items, tail):
-            rest = None if tail is None else renamed(tail, names)
-            return replace(term, items=tuple(renamed(item, names) for item in items), tail=rest)
-        case syntax.Call(_, args):
-            return replace(term, args=tuple(renamed(arg, names) for arg in args))
-        case syntax.Binary(_, left, right):
-            return replace(term, left=renamed(left, names), right=renamed(right, names))
-        case _:
-            assert_never(term)
-
-
-def renamed_goal(goal: syntax.Goal, names: Mapping[str, syntax.Term]) -> syntax.Goal:
-    match goal:
-        case syntax.Atom(_, args):
-            return replace(goal, args=tuple(renamed(arg, names) for arg in args))
-        case syntax.Negation(atom):
-            return replace(goal, atom=replace(atom, args=tuple(renamed(arg, names) for arg in atom.args)))
-        case syntax.Comparison(_, left, right):
-            return replace(goal, left=renamed(left, names), right=renamed(right, names))
-        case syntax.Assign(_, term):
-            return replace(goal, term=renamed(term, names))
-        case syntax.Condition(call):
-            return replace(goal, call=replace(call, args=tuple(renamed(arg, names) for arg in call.args)))
-        case _:
-            assert_never(goal)
+    if isinstance(term, syntax.Variable):
+        found = names.get(term.name)
+        return term if found is None else replace(found, span=term.span)
+    return with_children(term, lambda inner: renamed(inner, names))

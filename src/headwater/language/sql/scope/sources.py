@@ -1,10 +1,9 @@
-"""What a name in FROM stands for: a relation with its columns, and the columns that tell equal rows apart.
+"""What a name in FROM stands for: a relation with its columns, and the columns by which equal rows differ.
 
 SQL counts equal rows, relations are sets. So a relation that stands for a bag has hidden columns behind the visible
 ones: rows that look equal differ there. A declared table without a key has one hidden column, the number of the
-copy, so that deleting one of two equal rows leaves the other; a table that nobody declared has one where a query
-counts its rows. A SELECT keeps what tells the rows of its sources apart; the parts of a UNION ALL are told apart by a
-number.
+copy, so that deleting one of two equal rows leaves the other; an undeclared table has one where a query counts its
+rows. A SELECT keeps the columns that identify the rows of its sources; the parts of a UNION ALL differ by a number.
 """
 
 from __future__ import annotations
@@ -22,6 +21,8 @@ COPY = "copy'"  # the hidden column of a table without a key: which of several e
 
 @dataclass(frozen=True, slots=True)
 class Column:
+    """A column of a table or of a query's result."""
+
     name: str
     type: Type | None = None
     nullable: bool = False
@@ -38,7 +39,7 @@ class Table:
     """A relation as queries see it. `hidden` counts the hidden columns behind the visible ones.
 
     The columns of a `mentioned` one stand in the order in which the text mentions them, be that of its rows or not.
-    `key` are the places that tell its rows apart (None: all of them, hidden ones too). An `open` table was never
+    `key` are the places that identify its rows (None: all of them, hidden ones too). An `open` table was never
     declared: it has the columns that queries mention.
     """
 
@@ -55,6 +56,10 @@ class Table:
     @property
     def arity(self) -> int:
         return len(self.columns) + self.hidden
+
+    @property
+    def is_typed(self) -> bool:
+        return all(column.type is not None for column in self.columns)
 
     def place(self, name: str) -> int | None:
         wanted = name.lower()
@@ -80,8 +85,11 @@ class Source:
         """The columns that `*` shows."""
         return [column.name for column in self.table.columns if column.name.lower() not in self.merged]
 
+    def shows(self, name: str) -> bool:
+        return self.table.place(name) is not None and name.lower() not in self.merged
+
     def identity(self) -> list[Variable]:
-        """The variables that tell its rows apart."""
+        """The variables that identify its rows."""
         if self.table.key is None:
             return list(self.variables)
         return [self.variables[place] for place in self.table.key]

@@ -35,6 +35,8 @@ class Refused(Exception):
 
 
 class Text:
+    """An SQL text, its tokens, and the place of each of them."""
+
     def __init__(self, source: Source) -> None:
         self.source = source
         self._lines = Lines(source)
@@ -113,10 +115,9 @@ class Text:
         return span is not None and span.start in self._behind_commas
 
     def _misread(self, error: ParseError, tokens: Sequence[Token]) -> NoReturn:
-        told: dict[str, Any] = error.errors[0] if error.errors else {}
-        at = next(
-            (token for token in tokens if (token.line, token.col) == (told.get("line"), told.get("col"))), tokens[-1]
-        )
+        first_error: dict[str, Any] = error.errors[0] if error.errors else {}
+        place = first_error.get("line"), first_error.get("col")
+        at = next((token for token in tokens if (token.line, token.col) == place), tokens[-1])
         ends = at is tokens[-1]
         what = f"SQL does not go on like this at `{self._cut(at)}`"
         if ends:
@@ -125,7 +126,7 @@ class Text:
         close = get_close_matches(first, ("SELECT", "WITH", "CREATE", "VALUES"), 1)
         if close and close[0] != first:
             self.refuse("HW101", f"`{tokens[0].text}` begins no statement", tokens[0], hint=f"did you mean {close[0]}?")
-        self.refuse("HW102" if ends else "HW101", what, at, note=_said(str(told.get("description", ""))))
+        self.refuse("HW102" if ends else "HW101", what, at, note=_said(str(first_error.get("description", ""))))
 
     def _cut(self, token: Token) -> str:
         text = self.source.text[token.start : token.end + 1]

@@ -157,16 +157,11 @@ class _Reader:
 
     def group(self) -> list[Token]:
         """The tokens inside the bracket that opens here."""
-        opening = self.tokens[self.at]
-        depth = 0
-        for place in range(self.at, len(self.tokens)):
-            kind = self.tokens[place].token_type
-            depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
-            if depth == 0:
-                inside = self.tokens[self.at + 1 : place]
-                self.at = place + 1
-                return inside
-        self.text.refuse("HW105", "this bracket is not closed", opening, hint="write `)` where it ends")
+        opening, end = self.at, closing(self.tokens, self.at)
+        if end == len(self.tokens):
+            self.text.refuse("HW105", "this bracket is not closed", self.here(), hint="write `)` where it ends")
+        self.at = end + 1
+        return self.tokens[opening + 1 : end]
 
     # Statements
 
@@ -178,24 +173,19 @@ class _Reader:
         while self.word() in _CREATE_WORDS:
             words.add(self.word())
             self.at += 1
-        if self.take("TABLE"):
-            self._if_not_exists()
-            return self._table(Kind.RELATION, start)
         if self.take("STREAM"):
             self.take(":")
             return self._table(Kind.STREAM, start)
-        if self.take("VIEW"):
-            self._if_not_exists()
-            return self._view(words)
+        is_table = self.take("TABLE")
+        if is_table or self.take("VIEW"):
+            self.take("IF", "NOT", "EXISTS")
+            return self._table(Kind.RELATION, start) if is_table else self._view(words)
         self.text.refuse(
             "HW101",
             f"there is no CREATE {self.word() or '...'} here",
             self.here(),
             hint="write CREATE TABLE, CREATE STREAM or CREATE [RECURSIVE] VIEW",
         )
-
-    def _if_not_exists(self) -> None:
-        self.take("IF", "NOT", "EXISTS")
 
     def _view(self, words: set[str]) -> View:
         name, token = self.name("the view")
@@ -212,26 +202,16 @@ class _Reader:
     def query(self, start: Token) -> Query:
         views: list[View] = []
         recursive = False
-        bracketed = self._opens_with()
-        if bracketed:
-            self.at += 1
+        bracketed = self.word() == "(" and self.word(1) == "WITH"  # it holds the whole of `(WITH ... SELECT ...)`
+        self.at += bracketed
         if self.take("WITH"):
             recursive = self.take("RECURSIVE")
             views.append(self._named(recursive))
             while self.take(","):
                 views.append(self._named(recursive))
             if self.word() in ("", ";", "CREATE", "WITH") or self._quoted(self.at):
-                span = self.text.span(start)
-                return Query(tuple(views), None, recursive, None, span)
-        tokens = self._query_tokens(bracketed)
-        kept, window = self._without_window(tokens)
-        select = self.text.parse(kept, start)
-        span = self.text.span(start, tokens[-1])
-        return Query(tuple(views), select, recursive, window, span, tuple(tokens))
-
-    def _opens_with(self) -> bool:
-        """Whether a bracket holds the whole of `(WITH ... SELECT ...)`."""
-        return self.word() == "(" and self.word(1) == "WITH"
+                return Query(tuple(views), None, recursive, None, self.text.span(start))
+        return self._parsed(views, recursive, self._query_tokens(bracketed), start)
 
     def _named(self, recursive: bool) -> View:
         name, token = self.name("the view")
@@ -265,15 +245,16 @@ class _Reader:
             while self.take("ALL") or self.take("DISTINCT"):
                 pass
             if self.word() != "(":
-                self.text.refuse(
-                    "HW101", "this part of the union stands in brackets", self.here(), hint="write ( ... )"
-                )
+                message = "this part of the union stands in brackets"
+                self.text.refuse("HW101", message, self.here(), hint="write ( ... )")
             self.group()
-        tokens = self.tokens[begin : self.at]
+        query = self._parsed((), False, self.tokens[begin : self.at], start)
+        return View(name, columns, query, recursive, self.text.span(token))
+
+    def _parsed(self, views: Sequence[View], recursive: bool, tokens: list[Token], start: Token) -> Query:
         kept, window = self._without_window(tokens)
         select = self.text.parse(kept, start)
-        query = Query((), select, False, window, self.text.span(start, tokens[-1]), tuple(tokens))
-        return View(name, columns, query, recursive, self.text.span(token))
+        return Query(tuple(views), select, recursive, window, self.text.span(start, *tokens[-1:]), tuple(tokens))
 
     def _head_columns(self) -> tuple[HeadColumn, ...]:
         parts = list(_split(self.group()))
@@ -304,8 +285,7 @@ class _Reader:
                 closed = self.tokens[self.at - 1].token_type is TokenType.R_PAREN
                 if closed and word == "SELECT" and self.tokens[begin].token_type is TokenType.L_PAREN:
                     break
-            kind = self.tokens[self.at].token_type
-            depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
+            depth += _step(self.tokens[self.at])
             if depth < 0:
                 if not bracketed:
                     self.text.refuse("HW101", "this bracket closes nothing", self.tokens[self.at])
@@ -317,18 +297,10 @@ class _Reader:
             self.at = next(
                 place
                 for place in range(begin, len(self.tokens))
-                if self.tokens[place].token_type is TokenType.L_PAREN and not self._closes(place)
+                if _step(self.tokens[place]) > 0 and closing(self.tokens, place) == len(self.tokens)
             )
             self.group()
         return self.tokens[begin : self.at]
-
-    def _closes(self, place: int) -> bool:
-        depth = 0
-        for token in self.tokens[place:]:
-            depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
-            if depth == 0:
-                return True
-        return False
 
     # Windows
 
@@ -340,7 +312,7 @@ class _Reader:
         own = _brackets_around(tokens)
         while place < len(tokens):
             token = tokens[place]
-            depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+            depth += _step(token)
             opens = place + 2 < len(tokens) and tokens[place + 1].token_type is TokenType.L_PAREN
             if token.text.upper() == "WINDOW" and opens and not self._is_function(kept, tokens[place + 2]):
                 end = next(
@@ -385,9 +357,8 @@ class _Reader:
         words = " ".join(token.text for token in tokens if token.text.upper() != "INTERVAL").split()
         found = duration(words[0], words[1]) if len(words) == 2 and words[0].isdigit() else None
         if found is None:
-            self.text.refuse(
-                "HW110", "this is no span of time", tokens[0] if tokens else place, hint="write 60 minutes"
-            )
+            place = tokens[0] if tokens else place
+            self.text.refuse("HW110", "this is no span of time", place, hint="write 60 minutes")
         return found
 
     # Tables
@@ -418,7 +389,7 @@ class _Reader:
                 "HW101",
                 f"CREATE TABLE does not go on with `{self.word()}`",
                 self.here(),
-                hint="the data come from files, frames or Spark; here only the columns are told",
+                hint="the data come from files, frames or Spark; here only the columns are declared",
             )
         if kind is Kind.STREAM and columns:
             columns[0] = replace(columns[0], nullable=False)  # a row of a stream has a time
@@ -459,7 +430,8 @@ class _Reader:
         self._refuse_options(behind)
         is_key = any(map(_is_key, behind))
         required = is_key or ("NOT", "NULL") in pairwise(words)
-        return _declared(name.text, kind, nullable=not required, span=self.text.span(name, tokens[-1])), is_key
+        span = self.text.span(name, tokens[-1])
+        return ColumnDeclaration(name.text, kind, not required, span=span), is_key
 
     def _refuse_options(self, tokens: list[Token]) -> None:
         """What stands behind a type: promises about the data may stand there, what would change it may not."""
@@ -502,18 +474,8 @@ def _with_plain_names(tokens: list[Token]) -> list[Token]:
 
 
 _STATEMENT_WORDS = frozenset(
-    {
-        TokenType.ALTER,
-        TokenType.CACHE,
-        TokenType.COMMENT,
-        TokenType.COPY,
-        TokenType.DROP,
-        TokenType.KILL,
-        TokenType.LOAD,
-        TokenType.MERGE,
-        TokenType.REFRESH,
-        TokenType.TRUNCATE,
-    }
+    {TokenType.ALTER, TokenType.CACHE, TokenType.COMMENT, TokenType.COPY, TokenType.DROP}
+    | {TokenType.KILL, TokenType.LOAD, TokenType.MERGE, TokenType.REFRESH, TokenType.TRUNCATE}
 )
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.LT})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.GT})
@@ -525,27 +487,28 @@ _PUNCTUATION = frozenset({TokenType.L_PAREN, TokenType.R_PAREN, TokenType.COMMA}
 def _brackets_around(tokens: Sequence[Token]) -> int:
     """How many pairs of brackets hold all of it."""
     found = 0
-    while tokens and tokens[0].token_type is TokenType.L_PAREN and _closing(tokens) == len(tokens) - 1:
+    while tokens and tokens[0].token_type is TokenType.L_PAREN and closing(tokens) == len(tokens) - 1:
         tokens, found = tokens[1:-1], found + 1
     return found
 
 
-def _closing(tokens: Sequence[Token]) -> int:
-    """Where the bracket closes that opens first."""
+def closing(tokens: Sequence[Token], opening: int = 0) -> int:
+    """Where the bracket closes that opens at a place; behind the last token if nowhere."""
     depth = 0
-    for place, token in enumerate(tokens):
-        depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+    for place in range(opening, len(tokens)):
+        depth += _step(tokens[place])
         if depth == 0:
             return place
     return len(tokens)
 
 
+def _step(token: Token) -> int:
+    """1 for a bracket that opens, -1 for one that closes."""
+    return (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+
+
 def _is_key(token: Token) -> bool:
     return token.text.upper() in ("PRIMARY", "KEY", "PRIMARY KEY")
-
-
-def _declared(name: str, kind: Type, *, nullable: bool, span: Span | None) -> ColumnDeclaration:
-    return ColumnDeclaration(name, kind, nullable, span=span)
 
 
 def _split(tokens: Sequence[Token]) -> Iterator[list[Token]]:
@@ -555,10 +518,7 @@ def _split(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     depth = 0
     part: list[Token] = []
     for token in tokens:
-        if token.token_type in (TokenType.L_PAREN, TokenType.LT):
-            depth += 1
-        elif token.token_type in (TokenType.R_PAREN, TokenType.GT):
-            depth -= 1
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
         if token.token_type is TokenType.COMMA and depth == 0:
             yield part
             part = []

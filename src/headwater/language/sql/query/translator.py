@@ -1,0 +1,59 @@
+"""What the parts of a translation ask of each other: a query inside a query as a relation, as rows or as a value.
+
+Queries hold SELECTs, SELECTs hold joins and conditions, and these hold queries again. The parts know this interface,
+and `queries` gives them the one that has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlglot import exp
+
+from headwater.language.sql.scalar.value import Value
+from headwater.language.sql.scope.body import Body
+from headwater.language.sql.scope.context import Context, Scope
+from headwater.language.sql.scope.sources import Table
+from headwater.language.syntax import Atom, Term
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A subquery as a relation that can be asked: `relation(values..., borrowed columns...)`."""
+
+    relation: str
+    values: tuple[Value, ...]
+    borrowed: tuple[Term, ...]
+
+
+class Translator(Protocol):
+    """Translates queries inside queries."""
+
+    context: Context
+    recursive: set[str]  # relations of the recursion that is being translated
+
+    def named(self, node: exp.Table, scope: Scope) -> Table:
+        """The view or table of a name in FROM."""
+
+    def relation(
+        self,
+        query: exp.Expr,
+        scope: Scope,
+        name: str,
+        *,
+        outer: Body | None = None,
+        distinct: bool = False,
+        order: Sequence[exp.Expr] = (),
+    ) -> Table:
+        """A query as the relation `name`."""
+
+    def rows(self, query: exp.Expr, body: Body, *, values: bool) -> Rows:
+        """A subquery of EXISTS or IN as a relation over its values and the columns it borrows."""
+
+    def scalar(self, query: exp.Expr, body: Body) -> Value:
+        """A subquery that gives one value."""
+
+    def asked(self, inner: Body, values: list[Value], place: exp.Expr) -> Atom:
+        """A subquery's body as a relation over its values and the columns it borrows, ready to be asked."""

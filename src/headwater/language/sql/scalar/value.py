@@ -1,0 +1,45 @@
+"""The value of an SQL expression: its term, and what is known of the term."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headwater.core.source import Span
+from headwater.core.types import Type
+from headwater.language.syntax import Call, Constant, Term, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A term with its type, and whether it may be null."""
+
+    term: Term
+    type: Type | None = None
+    nullable: bool = True
+    date: bool = False  # a timestamp that is a date (the moment at which its day begins), or nothing but null
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it is a bare null, which goes with every type."""
+        return self.type is None and self.date
+
+    @property
+    def is_list(self) -> bool:
+        return self.type is not None and self.type.is_list
+
+    @property
+    def is_variable(self) -> bool:
+        return isinstance(self.term, Variable)
+
+
+NULL = Value(Constant(None, None), None, True, True)
+
+
+def constant(value: object, kind: Type, span: Span | None = None) -> Value:
+    return Value(Constant(value, kind, span=span), kind, False)  # type: ignore[arg-type]
+
+
+def called(name: str, values: list[Value], kind: Type | None, span: Span | None, *, nullable: bool = False) -> Value:
+    """A call, which gives null where an argument is null."""
+    term = Call(name, tuple(value.term for value in values), span=span)
+    return Value(term, kind, nullable or any(value.nullable for value in values))
