@@ -79,8 +79,13 @@ def way(successors: Mapping[Node, Iterable[Node]], start: Node, goal: Node) -> t
 
 def reachable(start: Node, successors: Mapping[Node, Iterable[Node]]) -> set[Node]:
     """Everything that `start` leads to, itself included."""
-    found = {start}
-    waiting = [start]
+    return reachable_from((start,), successors)
+
+
+def reachable_from(starts: Iterable[Node], successors: Mapping[Node, Iterable[Node]]) -> set[Node]:
+    """Everything that some of `starts` leads to, these included."""
+    found = set(starts)
+    waiting = list(found)
     while waiting:
         for target in successors.get(waiting.pop(), ()):
             if target not in found:

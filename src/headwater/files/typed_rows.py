@@ -14,7 +14,7 @@ from headwater.engine.border.intake import guess_type
 from headwater.engine.codes.columns import plain
 from headwater.files.header import Match
 from headwater.files.rows import CHANGE_TYPE, CHANGE_TYPES, Column, Expected, FileRows, Numbers, Problems, Sieve
-from headwater.program.types.inference import told
+from headwater.program.types.inference import refined
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def typed_rows(
             problems = dict.fromkeys(range(len(column)), "a null does not fit")
             typed = [None] * len(column)
         if kind is not None and not kind.is_known:
-            types[-1] = told(kind, guess_type([value for value in typed if value is not None]))
+            types[-1] = refined(kind, guess_type([value for value in typed if value is not None]))
         for at, reason in problems.items():
             reasons.setdefault(at, f"column `{name}`: {reason}")
         columns.append(typed)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from headwater.core.graph import reachable_from
 from headwater.language import syntax
 
 Change = Callable[[syntax.Term], syntax.Term]
@@ -126,3 +127,27 @@ def body_atoms(rule: syntax.Rule) -> Iterator[tuple[syntax.Atom, bool]]:
 def assigned(rule: syntax.Rule) -> dict[str, syntax.Term]:
     """What each assigned variable of a checked rule stands for."""
     return {goal.variable.name: goal.term for goal in rule.body if isinstance(goal, syntax.Assign)}
+
+
+def leaves(term: syntax.Term, terms: Mapping[str, syntax.Term]) -> set[str]:
+    """The variables that a term is worked out from, where `terms` are what assigned variables stand for."""
+    edges = {name: names(each) for name, each in terms.items()}
+    return {name for name in reachable_from(names(term), edges) if name not in terms}
+
+
+def reads(rules: Iterable[syntax.Rule]) -> dict[str, set[str]]:
+    """For each relation with rules, the relations that they read."""
+    found: dict[str, set[str]] = {}
+    for rule in rules:
+        found.setdefault(rule.head.relation, set()).update(atom.relation for atom, _ in body_atoms(rule))
+    return found
+
+
+def readers(rules: Iterable[syntax.Rule], *, negated: bool = True) -> dict[str, set[str]]:
+    """For each relation that rules read, the relations that they derive; perhaps only by positive atoms."""
+    found: dict[str, set[str]] = {}
+    for rule in rules:
+        for atom, is_negated in body_atoms(rule):
+            if negated or not is_negated:
+                found.setdefault(atom.relation, set()).add(rule.head.relation)
+    return found

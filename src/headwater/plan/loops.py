@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from headwater.core.types import Type
 from headwater.language.syntax import Atom, Binary, Call, Constant, Term, Variable
+from headwater.language.terms import names
 from headwater.plan.model import (
     Absent,
     BestLoop,
@@ -40,7 +41,6 @@ from headwater.plan.model import (
     Var,
 )
 from headwater.plan.tables import Draft
-from headwater.language.terms import names
 
 Tables: TypeAlias = Mapping[str, Table]
 _Values: TypeAlias = tuple[LoopValue, ...]

@@ -1,6 +1,6 @@
 """Heads that group by more than their writer meant: `best(X, Y, min<C>, P)` (HW513, a warning).
 
-Every argument of a head beside its aggregate is one to group by, so that P, which came with C, tells groups apart.
+Every argument of a head beside its aggregate is one to group by, so that P, which came with C, makes groups.
 Mostly the P of the least C is meant. SQL says itself what it groups by, and is not asked.
 """
 
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headwater.core.diagnostics import Diagnostic, Severity
-from headwater.language.syntax import Aggregate, Rule, Term, Variable
-from headwater.language.terms import assigned, goal_names, names, positive_atoms
+from headwater.language.syntax import Aggregate, Rule, Variable
+from headwater.language.terms import assigned, goal_names, leaves, positive_atoms
 from headwater.program.model import Program
 from headwater.program.recursion.aggregates import AGGREGATES, PICK_ONE, Trend, carried_columns, value_columns
 
 
 def grouping_warnings(program: Program) -> Iterator[Diagnostic]:
-    """Heads such as `best(X, Y, min<C>, P)`, where P tells groups apart that the writer took for one."""
+    """Heads such as `best(X, Y, min<C>, P)`, where P splits a group that the writer took for one."""
     for rule in program.rules:
         picks = value_columns(rule.head)
         if len(picks) != 1 or carried_columns(rule.head):
@@ -24,7 +24,7 @@ def grouping_warnings(program: Program) -> Iterator[Diagnostic]:
         aggregate = rule.head.args[picks[0]]
         if not isinstance(aggregate, Aggregate) or aggregate.function not in PICK_ONE:
             continue
-        column = next(_telling_apart(rule, picks[0]), None)
+        column = next(_splitting(rule, picks[0]), None)
         if column is None:
             continue
         arg, value = rule.head.args[column], aggregate.args[0]
@@ -42,31 +42,14 @@ def grouping_warnings(program: Program) -> Iterator[Diagnostic]:
         )
 
 
-def _telling_apart(rule: Rule, pick: int) -> Iterator[int]:
+def _splitting(rule: Rule, pick: int) -> Iterator[int]:
     """The variables of a head behind its aggregate that one goal brings along with the aggregated value."""
     value = rule.head.args[pick]
     assert isinstance(value, Aggregate)
     terms = assigned(rule)
-    leaves = set().union(*(_leaves(arg, terms) for arg in value.args))
+    origins = set().union(*(leaves(arg, terms) for arg in value.args))
     for at, arg in enumerate(rule.head.args[pick + 1 :], pick + 1):
         if isinstance(arg, Variable):
-            own = _leaves(arg, terms)
-            if any(leaves & goal_names(atom) and own & goal_names(atom) for atom in positive_atoms(rule)):
+            own = leaves(arg, terms)
+            if any(origins & goal_names(atom) and own & goal_names(atom) for atom in positive_atoms(rule)):
                 yield at
-
-
-def _leaves(term: Term, terms: dict[str, Term]) -> set[str]:
-    """The variables that a term is worked out from."""
-    found: set[str] = set()
-    waiting = list(names(term))
-    seen: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        if name in terms:
-            waiting.extend(names(terms[name]))
-        else:
-            found.add(name)
-    return found

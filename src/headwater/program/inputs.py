@@ -1,8 +1,8 @@
 """Which base relations a run must be given rows for, and what is wrong with what it is given.
 
 A base relation that some output rests on must be given, unless the program states facts of it or declares it
-`optional`: a relation that nobody feeds would be empty without a word, and so would every view that joins it. Rows
-for a relation that the program does not have are refused as well: they are a slip of the pen, or of no use.
+`optional`: a relation without input would be silently empty, and so would every view that joins it. Rows for a relation
+that the program does not have are refused as well: a misspelt name, or of no use.
 """
 
 from __future__ import annotations
@@ -10,30 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headwater.core.errors import DataError, UnknownRelation
-from headwater.language.terms import body_atoms
+from headwater.core.graph import reachable_from
+from headwater.language.terms import reads
 from headwater.program.model import Program
 from headwater.program.nearest import nearest
 
 
 def needed(program: Program, views: Iterable[str] | None = None) -> tuple[str, ...]:
     """The base relations that these views rest on, by default all outputs, and that only a user can give rows for."""
-    reads: dict[str, set[str]] = {}
-    stated: set[str] = set()
-    for rule in program.rules:
-        reads.setdefault(rule.head.relation, set()).update(atom.relation for atom, _ in body_atoms(rule))
-        if not rule.body:
-            stated.add(rule.head.relation)
-    found: set[str] = set()
-    waiting = list(program.outputs if views is None else views)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting.extend(reads.get(name, ()))
+    stated = {rule.head.relation for rule in program.rules if not rule.body}
+    found = reachable_from(program.outputs if views is None else views, reads(program.rules)) - stated
     return tuple(
-        one.name
-        for one in program.relations
-        if one.name in found and not one.derived and not one.optional and one.name not in stated
+        relation.name
+        for relation in program.relations
+        if relation.name in found and not relation.derived and not relation.optional
     )
 
 
@@ -44,8 +34,8 @@ def require_inputs(program: Program, given: Iterable[str], optional: Iterable[st
     """
     names = list(dict.fromkeys(given))
     spared = [optional] if isinstance(optional, str) else list(dict.fromkeys(optional))
-    bases = [one.name for one in program.relations if not one.derived]
-    derived = [one.name for one in program.relations if one.derived]
+    bases = [relation.name for relation in program.relations if not relation.derived]
+    derived = [relation.name for relation in program.relations if relation.derived]
     missing = [name for name in needed(program) if name not in names and name not in spared]
     unused = [name for name in names if name not in bases and name not in derived]
     lines = [_missing(name, nearest(name, names), way) for name in missing]
@@ -82,4 +72,4 @@ def _meant(name: str, bases: list[str]) -> str:
 
 
 def _listed(bases: list[str]) -> str:
-    return ", ".join(f"`{one}`" for one in bases) or "no base relation at all"
+    return ", ".join(f"`{name}`" for name in bases) or "no base relation at all"

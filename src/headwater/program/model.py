@@ -32,8 +32,10 @@ from headwater.language.syntax import Duration, Kind, Query, Rule, Window
 
 @dataclass(frozen=True, slots=True)
 class Column:
+    """A column of a relation."""
+
     name: str  # as declared, else made from the first variable that stands there, else `c0`, `c1`, ...
-    type: Type | None = None  # declared or inferred; None: the data will tell
+    type: Type | None = None  # declared or inferred; None: the data will show
     nullable: bool = False  # declared with `?`, or nulls flow into it
 
 
@@ -65,14 +67,16 @@ class Keeps(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Relation:
+    """A relation, and everything that is known of it."""
+
     name: str
     columns: tuple[Column, ...]
     kind: Kind = Kind.RELATION
     derived: bool = False  # as written, the head of at least one rule with a body (a rewrite may have dropped them all)
     declared: bool = False
-    named: bool = False  # its columns' names were told, and rows may be given by name
-    ordered: bool = True  # rows may be given by position; else the columns are in no order that anybody told
-    hidden: int = 0  # so many columns at the end only tell apart rows that look equal
+    named: bool = False  # its columns' names are known, and rows may be given by name
+    ordered: bool = True  # rows may be given by position; else the order of the columns is not known
+    hidden: int = 0  # so many columns at the end only number rows that look equal
     key: tuple[int, ...] | None = None  # positions of the key columns, if declared
     ttl: Duration | int | None = None
     lateness: Duration | int | None = None  # rows further behind the clock are set aside
@@ -82,7 +86,7 @@ class Relation:
     time: int | None = None  # position (0) of the time, for streams and relations derived with their time
     selections: tuple[Selection, ...] = ()  # if any, a row is kept only while best for at least one of them
     replicated: bool = False  # every shard holds all rows, whatever the location says
-    gathered: bool = False  # one shard holds all rows: no column can tell where they live
+    gathered: bool = False  # one shard holds all rows: no column says where they live
     lease: int | None = None  # position of the column that `leases` added: the moment at which a row ends
     shown: tuple[Shown, ...] | None = None  # the columns as written, where that is not what is stored
     keeps: Keeps = Keeps.ALL
@@ -96,12 +100,14 @@ class Relation:
     @property
     def visible(self) -> tuple[Column, ...]:
         """The columns that a user sees and gives."""
-        columns = self.columns if self.shown is None else tuple(one.column for one in self.shown)
+        columns = self.columns if self.shown is None else tuple(each.column for each in self.shown)
         return columns[: len(columns) - self.hidden]
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
+    """Relations, rules and queries that have passed the checks."""
+
     relations: tuple[Relation, ...]
     rules: tuple[Rule, ...]
     queries: tuple[Query, ...]

@@ -10,6 +10,7 @@ name; so a user's relation wins over a function, and a warning says so.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -18,12 +19,36 @@ from headwater.core.functions.builtins import GOAL_NAMES
 from headwater.core.functions.function import Function, Registry, lookup
 from headwater.core.source import Span
 from headwater.language import syntax
-from headwater.language.terms import subterms
+from headwater.language.terms import goal_terms, subterms
 from headwater.program.nearest import Spelling, nearest
 from headwater.program.recursion.aggregates import AGGREGATES
 
 PATH_FUNCTIONS = frozenset({"concatPath"})
-_TELLING = 4  # letters; among shorter names everything is one slip from everything
+_LONG_ENOUGH = 4  # letters; among shorter names everything is one slip from everything
+
+
+_FOR_BASES: tuple[tuple[Callable[[syntax.Declaration], bool], str, str], ...] = (
+    (
+        lambda declaration: declaration.kind is syntax.Kind.STREAM,
+        "as a stream",
+        "declare it as a relation: its time follows from the rules",
+    ),
+    (
+        lambda declaration: declaration.key is not None,
+        "with a key",
+        "only base relations are updated by key; use an aggregate to keep one row per group",
+    ),
+    (
+        lambda declaration: declaration.ttl is not None,
+        "with a ttl",
+        "give the ttl to the base relations: derived rows live as long as what they rest on",
+    ),
+    (
+        lambda declaration: declaration.optional,
+        "optional",
+        "only base relations are given rows; declare the base relations optional that may be missing",
+    ),
+)  # what only a base relation can be declared as
 
 
 @dataclass(slots=True)
@@ -139,34 +164,11 @@ class _Survey:
         for name, declaration in self.names.declarations.items():
             if name not in self.names.derived:
                 continue
-            if declaration.kind.value == "stream":
-                self.error(
-                    "HW207",
-                    f"`{name}` is declared as a stream, but rules derive it",
-                    declaration.span,
-                    hint="declare it as a relation: its time follows from the rules",
-                )
-            if declaration.key is not None:
-                self.error(
-                    "HW207",
-                    f"`{name}` is declared with a key, but rules derive it",
-                    declaration.span,
-                    hint="only base relations are updated by key; use an aggregate to keep one row per group",
-                )
-            if declaration.ttl is not None:
-                self.error(
-                    "HW207",
-                    f"`{name}` is declared with a ttl, but rules derive it",
-                    declaration.span,
-                    hint="give the ttl to the base relations: derived rows live as long as what they rest on",
-                )
-            if declaration.optional:
-                self.error(
-                    "HW207",
-                    f"`{name}` is declared optional, but rules derive it",
-                    declaration.span,
-                    hint="only base relations are given rows; declare the base relations optional that may be missing",
-                )
+            for applies, words, hint in _FOR_BASES:
+                if applies(declaration):
+                    self.error(
+                        "HW207", f"`{name}` is declared {words}, but rules derive it", declaration.span, hint=hint
+                    )
 
     def _head(self, head: syntax.Head) -> None:
         self._mention(head.relation, head.args, head.span)
@@ -179,24 +181,12 @@ class _Survey:
                 self._term(arg)
 
     def _goal(self, goal: syntax.Goal) -> None:
-        match goal:
-            case syntax.Atom():
-                self._atom(goal)
-            case syntax.Negation(atom):
-                self._atom(atom)
-            case syntax.Comparison(_, left, right):
-                self._term(left)
-                self._term(right)
-            case syntax.Assign(_, term):
-                self._term(term)
-            case syntax.Condition(call):
-                self._term(call)
-            case _:
-                assert_never(goal)
+        for term in goal_terms(goal):
+            self._term(term)
+        if isinstance(goal, syntax.Atom | syntax.Negation):
+            self._atom(goal.atom if isinstance(goal, syntax.Negation) else goal)
 
     def _atom(self, atom: syntax.Atom) -> None:
-        for arg in atom.args:
-            self._term(arg)
         called = self.names.goal_function(atom.relation)
         if called is None:
             self._mention(atom.relation, atom.args, atom.span)
@@ -313,12 +303,12 @@ class _Survey:
                 )
 
     def _misspelt(self) -> None:
-        """A base relation that nobody declares, one slip away from a relation that is there."""
+        """A base relation without a declaration, one slip away from a relation that is there."""
         known = Spelling(name for name in self.names.mentions if self.names.is_relation(name))
         for name, mention in self.names.mentions.items():
             if self.names.is_relation(name):
                 continue
-            guess = known.slip(name) if len(name) >= _TELLING else None
+            guess = known.slip(name) if len(name) >= _LONG_ENOUGH else None
             if guess is None or self.names.mentions[guess].arity != mention.arity:
                 continue
             if name.startswith(guess) or guess.startswith(name):

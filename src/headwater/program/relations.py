@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from headwater.core.diagnostics import Diagnostic, Severity
+from headwater.core.graph import reachable, reachable_from
 from headwater.core.types import Type
 from headwater.language import syntax
-from headwater.language.terms import assigned, body_atoms
+from headwater.language.terms import assigned, positive_atoms, readers, reads
 from headwater.program.model import Column, Relation
 from headwater.program.names import Mention, Names
 
@@ -30,20 +31,10 @@ def relations(known: Names) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
         derived = name in known.derived
         hidden = 0 if heading is None else heading.hidden
         if declaration is None:
-            named = heading is not None
             columns = tuple(map(Column, heading.columns)) if heading is not None else _columns(mention)
+            undeclared = Relation(name, columns, derived=derived, hidden=hidden, span=mention.span)
             ordered = heading is None or heading.ordered
-            found.append(
-                Relation(
-                    name,
-                    columns,
-                    derived=derived,
-                    named=named,
-                    ordered=ordered,
-                    hidden=hidden,
-                    span=mention.span,
-                )
-            )
+            found.append(replace(undeclared, named=heading is not None, ordered=ordered))
             continue
         columns = tuple(Column(column.name, column.type, column.nullable) for column in declaration.columns)
         places = {column.name: place for place, column in enumerate(declaration.columns)}
@@ -96,25 +87,17 @@ def with_times(found: tuple[Relation, ...], rules: tuple[syntax.Rule, ...]) -> t
     """The relations with the place of the time, for streams and for what is derived with their time."""
     timed = {relation.name for relation in found if relation.time is not None}
     rules_of: dict[str, list[syntax.Rule]] = {}
-    readers: dict[str, set[str]] = {}
     for rule in rules:
         rules_of.setdefault(rule.head.relation, []).append(rule)
-        for atom, negated in body_atoms(rule):
-            if not negated:
-                readers.setdefault(atom.relation, set()).add(rule.head.relation)
     # Start from everything that rests on a stream, then take out what has a rule without a time.
-    waiting = list(timed)
-    while waiting:
-        for reader in readers.get(waiting.pop(), ()):
-            if reader not in timed:
-                timed.add(reader)
-                waiting.append(reader)
+    reading = readers(rules, negated=False)
+    timed = reachable_from(timed, reading)
     waiting = [relation.name for relation in found if relation.derived and relation.name in timed]
     while waiting:
         name = waiting.pop()
         if name in timed and not all(_carries_time(rule, timed) for rule in rules_of[name]):
             timed.discard(name)
-            waiting.extend(reader for reader in readers.get(name, ()) if reader in timed)
+            waiting.extend(reader for reader in reading.get(name, ()) if reader in timed)
     return tuple(replace(relation, time=0 if relation.name in timed else None) for relation in found)
 
 
@@ -124,14 +107,8 @@ def _carries_time(rule: syntax.Rule, timed: set[str]) -> bool:
     first = rule.head.args[0]
     if not rule.body:
         return isinstance(first, syntax.Constant) and first.type in (Type.INT, Type.TIMESTAMP, Type.STRING)
-    times = {
-        goal.args[0].name
-        for goal in rule.body
-        if isinstance(goal, syntax.Atom)
-        and goal.relation in timed
-        and goal.args
-        and isinstance(goal.args[0], syntax.Variable)
-    }
+    firsts = [goal.args[0] for goal in positive_atoms(rule) if goal.relation in timed and goal.args]
+    times = {arg.name for arg in firsts if isinstance(arg, syntax.Variable)}
     return not isinstance(first, syntax.Aggregate) and _is_time(first, times, assigned(rule))
 
 
@@ -151,9 +128,7 @@ def with_windows(
     """The relations with each query's window on the streams it rests on."""
     if all(query.window is None for query in queries):
         return found, []
-    reads: dict[str, set[str]] = {}
-    for rule in rules:
-        reads.setdefault(rule.head.relation, set()).update(atom.relation for atom, _ in body_atoms(rule))
+    reading = reads(rules)
     streams = {relation.name: relation for relation in found if relation.kind is syntax.Kind.STREAM}
     groups: dict[syntax.Window | None, list[syntax.Query]] = {}
     for query in queries:
@@ -161,7 +136,7 @@ def with_windows(
     problems: list[Diagnostic] = []
     windows: dict[str, tuple[syntax.Window | None, syntax.Query]] = {}
     for window, group in groups.items():
-        reached = {name: query for name, query in _reached(group, reads).items() if name in streams}
+        reached = {name: query for name, query in _reached(group, reading).items() if name in streams}
         for name, query in reached.items():
             earlier, first = windows.setdefault(name, (window, query))
             if earlier == window:
@@ -201,17 +176,7 @@ def _partly_windowed(name: str, query: syntax.Query, first: syntax.Query) -> Dia
 def _windows_over_nothing(
     queries: tuple[syntax.Query, ...], streams: dict[str, Relation], rules: tuple[syntax.Rule, ...]
 ) -> Iterator[Diagnostic]:
-    read_by: dict[str, set[str]] = {}
-    for rule in rules:
-        for atom, _ in body_atoms(rule):
-            read_by.setdefault(atom.relation, set()).add(rule.head.relation)
-    resting = set(streams)
-    waiting = list(streams)
-    while waiting:
-        for name in read_by.get(waiting.pop(), ()):
-            if name not in resting:
-                resting.add(name)
-                waiting.append(name)
+    resting = reachable_from(streams, readers(rules))
     for query in queries:
         if query.window is not None and query.atom.relation not in resting:
             yield Diagnostic(
@@ -222,14 +187,10 @@ def _windows_over_nothing(
             )
 
 
-def _reached(group: list[syntax.Query], reads: dict[str, set[str]]) -> dict[str, syntax.Query]:
+def _reached(group: list[syntax.Query], reading: dict[str, set[str]]) -> dict[str, syntax.Query]:
     """Every relation that the queries rest on, with the first query that does."""
     found: dict[str, syntax.Query] = {}
     for query in group:
-        waiting = [query.atom.relation]
-        while waiting:
-            name = waiting.pop()
-            if name not in found:
-                found[name] = query
-                waiting.extend(sorted(reads.get(name, ())))
+        for name in sorted(reachable(query.atom.relation, reading)):
+            found.setdefault(name, query)
     return found

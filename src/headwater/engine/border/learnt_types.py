@@ -14,7 +14,7 @@ from headwater.plan.build import build
 from headwater.plan.model import Plan
 from headwater.program.model import Program
 from headwater.program.time.program_clock import lifetime
-from headwater.program.types.inference import infer, is_known, told, with_types
+from headwater.program.types.inference import infer, is_known, refined, with_types
 from headwater.rewrite.rules import ENDLESS_RULES, RULES, TIME_RULES
 
 Known: TypeAlias = dict[str, tuple[Type | None, ...]]
@@ -31,7 +31,7 @@ def learn(model: Program, known: Known, inserts: Mapping[str, Intake]) -> Known:
                 known[name] = tuple(have or new for have, new in zip(types[name], found, strict=True))
         elif not all(map(is_known, types[name])):  # what its lists hold
             shown = map(guess_type, intake.columns)
-            known[name] = tuple(map(told, types[name], (*shown, *types[name][len(intake.columns) :])))
+            known[name] = tuple(map(refined, types[name], (*shown, *types[name][len(intake.columns) :])))
     return known
 
 

@@ -94,7 +94,7 @@ def _parts(arg: Term | Aggregate) -> tuple[Term | Aggregate, ...]:
     if not isinstance(arg, Aggregate) or not _is_spread(arg):
         return (arg,)
     first, *rest = arg.args
-    carried = (Aggregate(WITH, (one,), span=one.span or arg.span) for one in rest)
+    carried = (Aggregate(WITH, (each,), span=each.span or arg.span) for each in rest)
     return (replace(arg, args=(first,)), *carried)
 
 

@@ -23,13 +23,13 @@ class Cycle:
     rules: tuple[Rule, ...]
     reads: dict[str, dict[str, Rule]]
 
-    def around(self, rule: Rule, read: str) -> tuple[str, str]:
-        """The shortest way round from the rule's head through `read` and back, and the rules on that way."""
+    def around(self, rule: Rule, read: str) -> str:
+        """A note on the shortest way round from the rule's head through `read` and back, and the rules on that way."""
         head = rule.head.relation
         path = (head, *way(self.reads, read, head))
         used = [rule, *(self.reads[here][there] for here, there in pairwise(path[1:]))]
         named = dict.fromkeys(rule_name(each) for each in used)
-        return " -> ".join(_shortened(path)), ", ".join(_shortened(named))
+        return f"the cycle is {' -> '.join(_shortened(path))}, made by {', '.join(_shortened(named))}"
 
     def recursive_rules(self) -> Iterator[Rule]:
         return (rule for rule in self.rules if any(atom.relation in self.relations for atom, _ in body_atoms(rule)))

@@ -20,7 +20,7 @@ from typing import TypeAlias, assert_never
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.language import syntax
-from headwater.language.terms import assigned, goal_names, names
+from headwater.language.terms import assigned, goal_names, leaves, names
 from headwater.program.names import rule_name
 from headwater.program.recursion.aggregates import AGGREGATES, Trend, carried_columns, value_columns
 from headwater.program.recursion.cycles import Cycle
@@ -144,12 +144,11 @@ class _Flow:
                 if self._standing(name) > 1:
                     yield self._problem(name, goal.span, "joined on")
             case _:
-                path, rules = self.cycle.around(self.rule, goal.relation)
                 yield Diagnostic(
                     "HW504",
                     f"the value of `{goal.relation}` is compared with a constant inside its own recursion",
                     goal.args[place].span or goal.span,
-                    note=f"it moves as rows are added; the cycle is {path}, made by {rules}",
+                    note=f"it moves as rows are added; {self.cycle.around(self.rule, goal.relation)}",
                     hint="ask for the value from outside the cycle",
                 )
 
@@ -251,10 +250,10 @@ class _Flow:
         terms = [_inner(head.args[place]) for place in value.carried]
         best = _inner(head.args[value.place])
         for carrier in self.carriers:
-            used = [term for term in terms if carrier.names & self._leaves(term)]
+            used = [term for term in terms if carrier.names & self._leaves_of(term)]
             if not used:
                 continue
-            name = min(carrier.names & self._leaves(used[0]))
+            name = min(carrier.names & self._leaves_of(used[0]))
             if carrier.value is None or not self._strictly(best, carrier.value):
                 hint = "let the value be a sum with the other one in it, as in `C = C1 + C2`"
                 yield self._problem(
@@ -262,24 +261,15 @@ class _Flow:
                 )
                 continue
             first, *others = carrier.carried or (None,)
-            on = [term for term in used if set(carrier.carried) & self._leaves(term)]
+            on = [term for term in used if set(carrier.carried) & self._leaves_of(term)]
             kept = len(on) <= 1 and all(first is not None and self._keeps_order(term, first) for term in on)
-            if not kept or any(other in self._leaves(term) for other in others if other for term in on):
-                name = min({one for one in carrier.carried if one} & self._leaves(on[0]))
+            if not kept or any(other in self._leaves_of(term) for other in others if other for term in on):
+                name = min({carried for carried in carrier.carried if carried} & self._leaves_of(on[0]))
                 hint = "carry on the first of them, as it is or at the end of a list, as in `P = [X | P2]`"
                 yield self._problem(name, head.span, "carried along in a way that may turn its order round", hint)
 
-    def _leaves(self, term: syntax.Term) -> set[str]:
-        """The variables of atoms that a term is worked out from."""
-        found: set[str] = set()
-        waiting = list(names(term))
-        while waiting:
-            name = waiting.pop()
-            if name in self.terms:
-                waiting.extend(names(self.terms[name]))
-            else:
-                found.add(name)
-        return found
+    def _leaves_of(self, term: syntax.Term) -> set[str]:
+        return leaves(term, self.terms)
 
     def _strictly(self, term: syntax.Term, name: str) -> bool:
         """Whether a term gets strictly better when a variable does, whatever else does not get worse."""
@@ -289,7 +279,7 @@ class _Flow:
             case syntax.Binary("+", left, right):
                 return self._strictly(left, name) or self._strictly(right, name)
             case syntax.Binary("-", left, right):
-                return self._strictly(left, name) and name not in self._leaves(right)
+                return self._strictly(left, name) and name not in self._leaves_of(right)
             case _:
                 return False
 
@@ -299,7 +289,7 @@ class _Flow:
             case syntax.Variable(other):
                 return other == name or (other in self.terms and self._keeps_order(self.terms[other], name))
             case syntax.Call(function, (*before, last)) if function in _JOINS_LISTS:
-                return self._keeps_order(last, name) and not any(name in self._leaves(one) for one in before)
+                return self._keeps_order(last, name) and not any(name in self._leaves_of(item) for item in before)
             case _:
                 return False
 
@@ -320,12 +310,11 @@ class _Flow:
 
     def _problem(self, name: str, span: Span | None, use: str, hint: str | None = None) -> Diagnostic:
         origin = self.origin[name]
-        path, rules = self.cycle.around(self.rule, origin)
         return Diagnostic(
             "HW504",
             f"`{name}` in {rule_name(self.rule)} is a value of `{origin}` that still moves, and it is {use}",
             span or self.rule.span,
-            note=f"the cycle is {path}, made by {rules}",
+            note=self.cycle.around(self.rule, origin),
             hint=hint,
         )
 

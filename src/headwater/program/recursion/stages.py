@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
-from headwater.core.graph import components
+from headwater.core.graph import components, reachable
 from headwater.core.types import Type
 from headwater.language import syntax
 from headwater.language.terms import assigned, body_atoms, goal_names, names
@@ -152,16 +152,7 @@ def _factor(term: syntax.Term, terms: dict[str, syntax.Term], weight: str) -> st
 
 
 def _reaches(name: str, terms: dict[str, syntax.Term], weight: str) -> bool:
-    seen: set[str] = set()
-    waiting = [name]
-    while waiting:
-        each = waiting.pop()
-        if each == weight:
-            return True
-        if each not in seen and each in terms:
-            seen.add(each)
-            waiting.extend(names(terms[each]))
-    return False
+    return weight in reachable(name, {each: names(term) for each, term in terms.items() if each != weight})
 
 
 def _uses(rule: syntax.Rule, name: str) -> int:

@@ -43,20 +43,21 @@ def strata_problems(program: Program) -> Iterator[Diagnostic]:
 
 
 def _negations(cycle: Cycle) -> Iterator[Diagnostic]:
-    told: set[tuple[str, Span | None]] = set()  # one NOT IN in a query becomes several rules, and is still one mistake
+    reported: set[tuple[str, Span | None]] = (
+        set()
+    )  # one NOT IN in a query becomes several rules, and is still one mistake
     for rule in cycle.rules:
         for atom, negated in body_atoms(rule):
             if negated and atom.relation in cycle.relations:
                 span = atom.span or rule.span
-                if span is not None and (atom.relation, span) in told:
+                if span is not None and (atom.relation, span) in reported:
                     continue
-                told.add((atom.relation, span))
-                path, rules = cycle.around(rule, atom.relation)
+                reported.add((atom.relation, span))
                 yield Diagnostic(
                     "HW501",
                     f"`{atom.relation}` is negated inside the cycle that defines it",
                     span,
-                    note=f"the cycle is {path}, made by {rules}",
+                    note=cycle.around(rule, atom.relation),
                     hint="split the relation in two, so that the negated one is complete before it is asked",
                 )
 
@@ -86,7 +87,6 @@ def _aggregates(cycle: Cycle) -> Iterator[Diagnostic]:
 def _wavering(rule: Rule, cycle: Cycle) -> Diagnostic:
     aggregate = next(arg for arg in rule.head.args if isinstance(arg, Aggregate))
     read = next(atom.relation for atom, _ in body_atoms(rule) if atom.relation in cycle.relations)
-    path, rules = cycle.around(rule, read)
     monotone = {"count": "mcount", "sum": "msum"}.get(aggregate.function)
     hint = "give the cycle a stage argument that counts up (`J1 = J + 1`)"
     if monotone:
@@ -95,7 +95,7 @@ def _wavering(rule: Rule, cycle: Cycle) -> Diagnostic:
         "HW502",
         f"`{aggregate.function}` stands inside a recursion, where more rows could undo its value",
         aggregate.span or rule.span,
-        note=f"the cycle is {path}, made by {rules}",
+        note=cycle.around(rule, read),
         hint=hint,
     )
 
@@ -104,7 +104,7 @@ def _alone(program: Program) -> Iterator[Diagnostic]:
     """`top` gives several rows per group, and `mcount` and `msum` keep values of their own: each stands alone."""
     for rule in program.rules:
         shapes = [arg for arg in rule.head.args if isinstance(arg, Aggregate)]
-        single = next((one for one in shapes if one.function in _STAND_ALONE), None)
+        single = next((shape for shape in shapes if shape.function in _STAND_ALONE), None)
         if single is not None and len(shapes) > 1:
             yield Diagnostic(
                 "HW507",
@@ -122,7 +122,7 @@ def _carried(program: Program) -> Iterator[Diagnostic]:
             continue
         shapes = [arg for arg in rule.head.args if isinstance(arg, Aggregate) and arg.function != WITH]
         if len(shapes) != 1 or shapes[0].function not in PICK_ONE:
-            beside = " and ".join(f"`{one.function}`" for one in shapes) or "no aggregate"
+            beside = " and ".join(f"`{shape.function}`" for shape in shapes) or "no aggregate"
             arg = rule.head.args[carried[0]]
             yield Diagnostic(
                 "HW514",

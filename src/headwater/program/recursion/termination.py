@@ -72,7 +72,7 @@ def termination_warnings(program: Program, running: Program, registry: Registry 
 
 
 def _uses(program: Program) -> dict[str, list[tuple[str | None, syntax.Atom]]]:
-    """Who asks for each relation: queries (None) and, in a program with queries, heads of rules."""
+    """What asks for each relation: queries (None) and, in a program with queries, heads of rules."""
     found: dict[str, list[tuple[str | None, syntax.Atom]]] = {}
     if program.queries:
         for query in program.queries:
@@ -213,14 +213,13 @@ def _warning(cycle: Cycle, steps: list[_Step]) -> Diagnostic:
     rule = steps[0].rule
     columns = sorted({(step.end[1], step.variable) for step in steps})
     listed = " and ".join(f"`{variable.partition(chr(39))[0]}`" for _, variable in columns)
-    path, rules = cycle.around(rule, steps[0].start[0])
     grow = "grows" if len(columns) == 1 else "grow"
     span = rule.head.args[columns[0][0]].span or rule.head.span
     return Diagnostic(
         "HW701",
         f"this recursion may never end: {listed} {grow} each time round",
         span,
-        note=f"{rule_name(rule)} makes new values; the cycle is {path}, made by {rules}",
+        note=f"{rule_name(rule)} makes new values; {cycle.around(rule, steps[0].start[0])}",
         hint=_way_out(steps),
         severity=Severity.WARNING,
     )
@@ -247,12 +246,11 @@ def _endless_sums(cycle: Cycle) -> Iterator[Diagnostic]:
         for arg in rule.head.args:
             if isinstance(arg, syntax.Aggregate) and arg.function in _ADDS_UP and _is_fed_back(rule, arg, cycle):
                 read = next(atom.relation for atom, _ in body_atoms(rule) if atom.relation in cycle.relations)
-                path, rules = cycle.around(rule, read)
                 yield Diagnostic(
                     "HW702",
                     f"`{arg.function}` adds up values of its own recursion, which ends only if the data has no cycle",
                     arg.span or rule.head.span,
-                    note=f"the cycle of relations is {path}, made by {rules}",
+                    note=cycle.around(rule, read),
                     severity=Severity.WARNING,
                 )
 

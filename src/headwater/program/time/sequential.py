@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.graph import reachable
-from headwater.language.syntax import Aggregate, Atom, Comparison, Kind, Negation, Rule, Term, Variable, Wildcard
-from headwater.language.terms import assigned, body_atoms, names
+from headwater.language.syntax import Atom, Comparison, Kind, Negation, Rule, Variable, Wildcard
+from headwater.language.terms import assigned, leaves, reads
 from headwater.program.model import Program, Relation
 from headwater.program.names import rule_name
 from headwater.program.time.timing import looks_back
@@ -23,25 +23,23 @@ def sequence_problems(program: Program) -> Iterator[Diagnostic]:
     relations = {relation.name: relation for relation in program.relations}
     if not any(relation.time is not None for relation in program.relations):
         return
-    reads: dict[str, set[str]] = {}
-    for rule in program.rules:
-        reads.setdefault(rule.head.relation, set()).update(atom.relation for atom, _ in body_atoms(rule))
-    told: set[int] = set()
+    reading = reads(program.rules)
+    reported: set[int] = set()
     for rule in program.rules:
         for goal in rule.body:
             if not isinstance(goal, Negation) or relations[rule.head.relation].time is None:
                 continue
             if not looks_back(goal, rule, relations):
-                if any(relations[name].kind is Kind.STREAM for name in reachable(goal.atom.relation, reads)):
+                if any(relations[name].kind is Kind.STREAM for name in reachable(goal.atom.relation, reading)):
                     yield _timeless(rule, goal)
                 continue
             yield from _negated_time(rule, goal)
-            cone = reachable(goal.atom.relation, reads)
+            cone = reachable(goal.atom.relation, reading)
             for number, other in enumerate(program.rules):
-                if number not in told and (other is rule or other.head.relation in cone):
+                if number not in reported and (other is rule or other.head.relation in cone):
                     reason = _disorder(other, relations)
                     if reason is not None:
-                        told.add(number)
+                        reported.add(number)
                         yield _refused(other, goal, reason)
 
 
@@ -84,7 +82,7 @@ def _disorder(rule: Rule, relations: Mapping[str, Relation]) -> str | None:
     if not rule.body or relations[rule.head.relation].time is None:
         return None
     terms = assigned(rule)
-    covered = _leaves(rule.head.args[0], terms)
+    covered = leaves(rule.head.args[0], terms) if isinstance(rule.head.args[0], Variable) else set()
     for goal in rule.body:
         match goal:
             case Comparison(op="<" | "<=" | "=", left=Variable(name=lower), right=Variable(name=upper)):
@@ -105,16 +103,3 @@ def _disorder(rule: Rule, relations: Mapping[str, Relation]) -> str | None:
                 case _:
                     return f"its head does not look at the time of `{goal.relation}`"
     return None
-
-
-def _leaves(term: Term | Aggregate, terms: Mapping[str, Term]) -> set[str]:
-    """The variables of times that a head's time is the largest of."""
-    found: set[str] = set()
-    waiting: list[Term | Aggregate] = [term]
-    while waiting:
-        top = waiting.pop()
-        if isinstance(top, Variable) and top.name in terms:
-            waiting.extend(Variable(name) for name in names(terms[top.name]))
-        elif isinstance(top, Variable):
-            found.add(top.name)
-    return found

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from headwater.core.graph import reachable
+from headwater.core.graph import reachable_from
 from headwater.language import syntax
-from headwater.language.terms import assigned, goal_names, names, positive_atoms
+from headwater.language.terms import assigned, goal_names, names, positive_atoms, readers
 from headwater.program.model import Program, Relation
 from headwater.program.recursion.aggregates import AGGREGATES, aggregate_columns, value_columns
 from headwater.program.recursion.cycles import cycles
@@ -30,20 +30,14 @@ OF_TIMES = frozenset({"larger", "largest"})
 
 def ending(program: Program) -> frozenset[str]:
     """The base relations whose rows end."""
-    return frozenset(one.name for one in program.relations if (life := lifetime(one)) is not None and life.ends)
+    return frozenset(each.name for each in program.relations if (life := lifetime(each)) is not None and life.ends)
 
 
 def leased(program: Program) -> frozenset[str]:
     """The derived relations whose rows have a lease."""
-    readers, totals = _readers(program), frozenset(_totals(program))
-    found: set[str] = set()
-    waiting = list(ending(program))
-    while waiting:
-        for name in readers.get(waiting.pop(), ()):
-            if name not in found and name not in totals:
-                found.add(name)
-                waiting.append(name)
-    return frozenset(found)
+    totals, bases = frozenset(_totals(program)), ending(program)
+    reading = {name: found - totals for name, found in readers(program.rules, negated=False).items()}
+    return frozenset(reachable_from(bases, reading) - bases)
 
 
 def timeless(program: Program) -> frozenset[str]:
@@ -58,7 +52,8 @@ def asked(program: Program) -> frozenset[str]:
     if program.queries:
         found = {name for query in program.queries if (name := query.atom.relation) in timed and _names_time(query)}
     else:
-        found = timed - _reading(program, timeless(program))
+        resting: set[str] = reachable_from(timeless(program), readers(program.rules, negated=False))
+        found = timed - resting
     while True:
         before = len(found)
         for rule in program.rules:
@@ -89,7 +84,7 @@ def looks_back(goal: syntax.Goal, rule: syntax.Rule, relations: Mapping[str, Rel
 
 @dataclass(frozen=True, slots=True)
 class LiveRule:
-    """What is left of a rule when nobody asks for its head's time: goals that only compute it are gone."""
+    """What is left of a rule when its head's time is not asked for: goals that only compute it are gone."""
 
     head: tuple[syntax.Term | syntax.Aggregate, ...]  # without the time, if it is not kept
     body: tuple[syntax.Goal, ...]
@@ -173,20 +168,6 @@ def _adds_to(rule: syntax.Rule, relations: frozenset[str], at: int) -> bool:
                 return False
     own = [goal.args[at] for goal in positive_atoms(rule) if goal.relation in relations]
     return all(isinstance(arg, syntax.Variable) and arg.name in leaves for arg in own)
-
-
-def _readers(program: Program) -> dict[str, set[str]]:
-    readers: dict[str, set[str]] = {}
-    for rule in program.rules:
-        for atom in positive_atoms(rule):
-            readers.setdefault(atom.relation, set()).add(rule.head.relation)
-    return readers
-
-
-def _reading(program: Program, names: frozenset[str]) -> set[str]:
-    """These relations and all that rest on them."""
-    readers = _readers(program)
-    return {found for name in names for found in reachable(name, readers)}
 
 
 def _asks(rule: syntax.Rule, relations: Mapping[str, Relation], timed: set[str], asked: set[str]) -> set[str]:

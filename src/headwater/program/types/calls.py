@@ -14,6 +14,7 @@ from headwater.core.functions.function import Registry, lookup
 from headwater.core.functions.registry import FUNCTIONS
 from headwater.core.types import Type
 from headwater.language import syntax
+from headwater.language.terms import with_terms
 from headwater.program.types.literals import coerced
 from headwater.program.types.typing import arithmetic_type, call_type, list_type
 
@@ -34,18 +35,10 @@ def settled_rule(
 
 
 def _goal(goal: syntax.Goal, variables: Mapping[str, Type | None], registry: Registry) -> syntax.Goal:
-    match goal:
-        case syntax.Atom() | syntax.Negation():
-            return goal
-        case syntax.Assign(_, term):
-            return replace(goal, term=settled(term, variables, registry))
-        case syntax.Comparison(_, left, right):
-            return replace(goal, left=settled(left, variables, registry), right=settled(right, variables, registry))
-        case syntax.Condition(call):
-            found = settled(call, variables, registry)
-            return replace(goal, call=found) if isinstance(found, syntax.Call) else goal
-        case _:
-            assert_never(goal)
+    if isinstance(goal, syntax.Condition):
+        found = settled(goal.call, variables, registry)
+        return replace(goal, call=found) if isinstance(found, syntax.Call) else goal
+    return with_terms(goal, lambda term: settled(term, variables, registry))
 
 
 def _typed(term: syntax.Term, variables: Mapping[str, Type | None], registry: Registry) -> _Typed:

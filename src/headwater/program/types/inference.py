@@ -41,7 +41,7 @@ Columns = dict[str, tuple[Type | None, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Types:
-    """`variables` has one mapping per rule, in the order of the program's rules; `nulls` tells where nulls can be."""
+    """`variables` has one mapping per rule, in the order of the program's rules; `nulls` says where nulls can be."""
 
     columns: Columns
     variables: tuple[dict[str, Type | None], ...]
@@ -102,13 +102,13 @@ def _columns(
     program: Program, known: Mapping[str, tuple[Type | None, ...]], nulls: Nullability, registry: Registry
 ) -> dict[str, list[Type | None]]:
     columns: dict[str, list[Type | None]] = {}
-    unsettled: dict[str, list[int]] = {}  # the columns whose types rules may tell
+    unsettled: dict[str, list[int]] = {}  # the columns whose types rules may show
     for relation in program.relations:
         found = known.get(relation.name, ())
         if len(found) != relation.arity:
             found = (None,) * relation.arity
         columns[relation.name] = [
-            told(column.type, kind) if relation.declared else kind
+            refined(column.type, kind) if relation.declared else kind
             for column, kind in zip(relation.columns, found, strict=True)
         ]
         unsettled[relation.name] = [
@@ -137,7 +137,7 @@ def is_known(kind: Type | None) -> bool:
     return kind is not None and kind.is_known
 
 
-def told(declared: Type | None, found: Type | None) -> Type | None:
+def refined(declared: Type | None, found: Type | None) -> Type | None:
     """The type of a declared column; what its lists hold is found in the data if the declaration does not say."""
     if declared is None or declared.is_known or found is None or not same(declared, found):
         return declared

@@ -6,12 +6,11 @@ A timestamp is microseconds since 1970-01-01 UTC; text without a time zone is re
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
+from headwater.core.functions.casts import micros_of
 from headwater.core.types import Type
 from headwater.language import syntax
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def microseconds(text: str) -> int | None:
@@ -20,9 +19,7 @@ def microseconds(text: str) -> int | None:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    return micros_of(moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
 
 
 def coerced(constant: syntax.Constant, wanted: Type | None) -> syntax.Constant:

@@ -1,4 +1,4 @@
-"""Where nulls can be: which columns and variables may hold them. The program alone tells, never the data.
+"""Where nulls can be: which columns and variables may hold them. The program alone decides, never the data.
 
 A base column holds nulls if it is declared with `?`. A derived column does if some rule may put one there. A goal that
 never holds for a null (`X < 3`, `is_not_null(X)`, an atom whose column has none) keeps it out of the head.
@@ -18,7 +18,7 @@ from typing import TypeAlias, assert_never
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.functions.function import Registry, lookup
 from headwater.language import syntax
-from headwater.language.terms import body_atoms, goal_terms, subterms
+from headwater.language.terms import body_atoms, children, goal_terms, subterms
 from headwater.program.model import Program
 
 Columns: TypeAlias = Mapping[str, frozenset[int]]
@@ -116,10 +116,8 @@ def may_be_null(term: syntax.Term, maybe: frozenset[str] | set[str], registry: R
             return False
         case syntax.Constant(value):
             return value is None
-        case syntax.ListTerm(items, tail):
-            return any(may_be_null(item, maybe, registry) for item in (*items, *(() if tail is None else (tail,))))
-        case syntax.Binary(_, left, right):
-            return may_be_null(left, maybe, registry) or may_be_null(right, maybe, registry)
+        case syntax.ListTerm() | syntax.Binary():
+            return any(may_be_null(part, maybe, registry) for part in children(term))
         case syntax.Call(name, args):
             function = lookup(registry, name)
             given = tuple(may_be_null(arg, maybe, registry) for arg in args)

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 
 from headwater.core.types import Type
 from headwater.language import syntax
-from headwater.plan.model import Aggregation, FlatRule, Literal, Plan, Source, Table, Var, literal
 from headwater.language.terms import goal_names, names
+from headwater.plan.model import Aggregation, FlatRule, Literal, Plan, Source, Table, Var, literal
 from headwater.provenance.demand.fixed_columns import assigned, fixed_columns, known_variables
 
 _MOST = 16  # different ways to ask one table

@@ -27,7 +27,7 @@ from headwater.pipeline import CompiledProgram
 from headwater.program.inputs import require_inputs
 from headwater.program.model import Program, Relation, Shown
 from headwater.program.nearest import nearest
-from headwater.program.types.inference import infer, told
+from headwater.program.types.inference import infer, refined
 from headwater.spark.inputs.column_types import arrow_type, hint_for, type_of, without_zone
 
 ORDER = "_order"
@@ -232,7 +232,7 @@ def _type(relation: Relation, at: int, field: Any) -> Type:
         )
     wanted = relation.columns[at].type if relation.declared else None
     if wanted is None or not wanted.is_known:
-        wanted = told(wanted, found) or found
+        wanted = refined(wanted, found) or found
     if wanted is found or _flows(found, wanted):
         return wanted
     raise DataError(
