@@ -62,14 +62,25 @@ from headwater.pipeline import CompiledProgram
 from headwater.plan.model import Plan, Table
 from headwater.program.inputs import needed
 from headwater.program.time.program_clock import clock_type
-from headwater.provenance.demand.asking import Questions
-from headwater.provenance.demand.questions import Bounds, Chances, Critical, Impact, chance_of, first
-from headwater.provenance.functions.node_budget import NODES, NodeBudget
-from headwater.provenance.functions.variables import Order, Variables
-from headwater.provenance.witness.lifetime import valid_until
-from headwater.provenance.witness.proof import Fact, Proof
-from headwater.provenance.witness.reader import ProofReader, WhyNot
-from headwater.provenance.worlds.kept_worlds import KeptWorlds
+from headwater.provenance import (
+    NODES,
+    Bounds,
+    Chances,
+    Critical,
+    Fact,
+    Impact,
+    KeptWorlds,
+    NodeBudget,
+    Order,
+    Proof,
+    ProofReader,
+    Questions,
+    Variables,
+    WhyNot,
+    chance_of,
+    first,
+    valid_until,
+)
 
 _SYMBOLS_KEPT = 10_000
 MODES = ("witness", "absorption", "none")

@@ -20,9 +20,7 @@ from headwater.cli.screen.report import INTERRUPTED, counted, show_error, show_t
 from headwater.cli.screen.tables import show_change, terminal
 from headwater.core.errors import BudgetSpent, DataError, ProgramError
 from headwater.database import Database
-from headwater.provenance.demand.questions import Bounds
-from headwater.provenance.functions.node_budget import NODES
-from headwater.provenance.witness.proof import Fact
+from headwater.provenance import NODES, Bounds, Fact
 
 Row = tuple[Any, ...]
 

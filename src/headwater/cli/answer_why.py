@@ -14,8 +14,7 @@ from headwater.cli.screen.report import counted, show_error
 from headwater.cli.why import ProofFormat
 from headwater.core.errors import DataError, ProgramError
 from headwater.database import Database
-from headwater.provenance.witness.proof import Proof
-from headwater.provenance.witness.reader import WhyNot
+from headwater.provenance import Proof, WhyNot
 
 
 class Explaining:

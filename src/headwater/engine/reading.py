@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from headwater.engine.best.selection import find_identity, rows_with
 from headwater.engine.best.versions import best_first
+from headwater.engine.border.lookup import tuples
 from headwater.engine.border.soundness import refuse_unknown
 from headwater.engine.codes.batch import Batch
 from headwater.engine.codes.expressions import order_keys
@@ -29,7 +30,8 @@ from headwater.program.time.program_clock import FOREVER
 
 __all__ = [
     "EVER", "Batch", "Codes", "Context", "Journal", "Matrix", "RowSet", "Rows", "Runner", "Symbols", "TableReader",
-    "Witness", "best_first", "context", "order_keys", "refuse_unknown", "tables", "undo",
+    "Witness", "best_first", "context", "heads_of", "order_keys", "refuse_unknown", "tables", "tuples",
+    "undo",
 ]  # fmt: skip
 
 _ALIVE = 1  # the stamp of every row of a `RowSet`
@@ -127,6 +129,15 @@ def tables(stores: Mapping[str, Store]) -> dict[str, TableReader]:
 def context(readers: Mapping[str, TableReader], symbols: Symbols, *, holds_nulls: bool) -> Context:
     """What delta rules over these tables run in."""
     return Context({name: reader.store for name, reader in readers.items()}, symbols, holds_nulls=holds_nulls)
+
+
+def heads_of(runner: Runner, batch: Batch) -> Codes:
+    """The head rows of some bindings."""
+    columns = runner.head_columns(batch)
+    heads = np.empty((batch.size, len(columns)), dtype=np.int64)
+    for at, column in enumerate(columns):
+        heads[:, at] = column
+    return heads
 
 
 def undo(journal: Journal, readers: Mapping[str, RowSet]) -> None:

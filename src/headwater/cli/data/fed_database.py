@@ -24,7 +24,7 @@ from headwater.files.feed import is_cleared, net
 from headwater.files.rows import BadRow, FileRows
 from headwater.program.model import Relation
 from headwater.program.time.program_clock import clock_type
-from headwater.provenance.functions.node_budget import NODES
+from headwater.provenance import NODES
 
 _SHOWN_BAD = 5
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-Fact = tuple[str, tuple[Any, ...]]
+from headwater.provenance.functions.variables import Fact
+
 _SPECIAL = re.compile(r"[^\w .,:=-]")
 _SHOWN_CHILDREN = 20
 _DEEPEST = 40  # a longer chain of steps goes on below the tree, back at the left margin

@@ -11,7 +11,7 @@ import numpy as np
 from headwater.core.types import Type
 from headwater.engine.codes.columns import seen, to_values
 from headwater.engine.codes.symbols import Symbols, null_code
-from headwater.engine.reading import Batch, Codes, Runner, TableReader, tables
+from headwater.engine.reading import Batch, Codes, Runner, TableReader, heads_of, tables, tuples
 from headwater.engine.shard import Shard
 from headwater.language.datalog.printer import print_goal, print_rule, print_term
 from headwater.language.syntax import Assign, Atom, Constant, Negation, Variable
@@ -189,21 +189,11 @@ class ProofReader:
 
     def _other_value(self, runner: Runner, batch: Batch, key: Codes, text: str) -> Attempt:
         """A rule that derives rows of the same group: this one, which is not among the best, or others."""
-        columns = runner.head_columns(batch)
-        table = self._tables[runner.rule.table].table
-        same = np.ones(batch.size, dtype=np.bool_)
-        for at in table.identity:
-            same &= columns[at] == key[0, at]
-        if same.any():
+        heads, table = heads_of(runner, batch), self._tables[runner.rule.table].table
+        identity = list(table.identity)
+        if (heads[:, identity] == key[0, identity]).all(axis=1).any():
             return Attempt(text, None, [])
-        count = min(_NEAREST, batch.size)
-        shown = [
-            [None] * count
-            if at is None
-            else to_values(columns[at][:count], kind, self._shard.symbols, nullable=at in table.nullable)
-            for at, kind in ((column.at, column.type) for column in table.written)
-        ]
-        rows = [_atom(table, row) for row in zip(*shown, strict=True)]
+        rows = [_atom(table, row) for row in tuples(table, heads[:_NEAREST], self._shard.symbols)]
         return Attempt(text, f"its head: it derives {', '.join(dict.fromkeys(rows))}", [])
 
     def _goal(self, step: Step, rule: FlatRule) -> str:

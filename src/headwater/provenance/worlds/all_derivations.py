@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.engine.codes.symbols import encode
-from headwater.engine.reading import EVER, Batch, Codes, Context, Rows, RowSet, Runner, TableReader
+from headwater.engine.reading import EVER, Batch, Codes, Context, Rows, RowSet, Runner, TableReader, heads_of
 from headwater.language.syntax import Negation, Variable
 from headwater.plan import delta_rules
 from headwater.plan.model import DeltaRule, FlatRule, Join, Pattern, Var
@@ -120,15 +120,6 @@ def with_every_match(delta_rule: DeltaRule) -> DeltaRule:
     """The same delta rule, with joins that do not stop at the first match."""
     steps = tuple(replace(step, any=False) if isinstance(step, Join) else step for step in delta_rule.steps)
     return replace(delta_rule, steps=steps)
-
-
-def heads_of(runner: Runner, batch: Batch) -> Codes:
-    """The head rows of some bindings."""
-    columns = runner.head_columns(batch)
-    heads = np.empty((batch.size, len(columns)), dtype=np.int64)
-    for at, column in enumerate(columns):
-        heads[:, at] = column
-    return heads
 
 
 def is_wanted(rows: Codes, wanted: Wanted) -> npt.NDArray[np.bool_]:
