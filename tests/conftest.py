@@ -1,10 +1,20 @@
 """Settings that every test shares: random tests keep no clock and draw the same examples on every machine; `make soak`
-draws anew each time, and many more; `make mutants` draws few, because it runs them often."""
+draws anew each time, and many more; `make mutants` draws few, because it runs them often.
+
+Under `pytest -n`, the tests that share a Spark session run in one process, one after the other; the other files of
+`tests/spark` stay together, file by file, and any other test goes to whichever process is free. What takes long begins
+first, so that no process waits for the other at the end.
+"""
 
 from __future__ import annotations
 
+import re
 import signal
+from functools import cache
+from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A shell that starts the tests in the background has Ctrl-C ignored in all its children; tests press it.
@@ -14,3 +24,48 @@ settings.register_profile("default", deadline=None, derandomize=True, suppress_h
 settings.register_profile("soak", settings.get_profile("default"), derandomize=False, max_examples=20_000)
 settings.register_profile("mutants", settings.get_profile("default"), max_examples=20)
 settings.load_profile("default")
+
+ROOT = Path(__file__).parents[1]
+LONG = ("spark", "scale", "provenance", "engine", "time", "exchange", "network", "sql", "database", "rewrite")
+"""The folders of tests that take a while, in the order in which they begin."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """As `--dist=loadgroup`, whose marks do not reach the scheduler under every version of pytest."""
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return together(nodeid)
+
+    return Together(config, log)
+
+
+def together(nodeid: str) -> str:
+    """What a test has in common with those that must run in the same process."""
+    path = nodeid.partition("::")[0]
+    if not path.startswith("tests/spark/"):
+        return nodeid
+    return "spark" if _shares_spark(path) else path
+
+
+@cache
+def _shares_spark(path: str) -> bool:
+    return re.search(r"def \w+\([^)]*\bspark: Any", (ROOT / path).read_text(encoding="utf-8")) is not None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()) and together(item.nodeid) != "spark":
+            raise pytest.UsageError(f"{item.nodeid} shares the Spark session: write `spark: Any`, by which it is found")
+    if hasattr(config, "workerinput"):  # otherwise they run in the order in which they were asked for
+        items.sort(key=lambda item: _rank(item.path))
+
+
+def _rank(path: Path) -> int:
+    folder = path.relative_to(ROOT / "tests").parts[0] if path.is_relative_to(ROOT / "tests") else ""
+    return LONG.index(folder) if folder in LONG else len(LONG)

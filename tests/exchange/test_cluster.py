@@ -116,3 +116,13 @@ def test_a_recursion_that_never_ends_is_stopped_on_all_shards() -> None:
     with pytest.raises(GuardError, match=r"the recursion through `far` .* more than 50 ro"):
         cluster.apply({"e": edges}, {})
     assert cluster.rows("far").num_rows == cluster.rows("e").num_rows == 0
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["exchange", "decomposed"])
+def test_rules_that_need_no_rows_fire_once_however_many_shards_there_are(kind: str, shards: int) -> None:
+    text = CLOSURE + " reach(7, 8). reach(X, Y) :- X = 1 + 2, Y = 3 * 3. size(Y, count<X>) :- reach(X, Y)."
+    cluster = Cluster(choose(hw.compile(text), {}, 2, kinds=(kind,)), shards)
+    cluster.apply(_links((1, 7), (2, 3)), {})
+    assert _sorted(cluster.rows("reach")) == [(1, 7), (1, 8), (2, 3), (2, 9), (3, 9), (7, 8)]
+    assert _sorted(cluster.rows("size")) == [(3, 1), (7, 1), (8, 2), (9, 2)]

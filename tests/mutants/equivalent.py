@@ -26,10 +26,14 @@ EQUIVALENT: Mapping[str, str] = {
         "room that tables do not use is given back, and then the same is asked again"
     ),
     "engine/clock.py Clock._begin: off by one: `0` -> `1`": "base tables keep no proofs",
+    "engine/clock.py Clock.__init__: and/or: `store.table.base and store.table.life is not None` -> "
+    "`(store.table.base or (store.table.life is not None))`": "only those have a table of rows that wait",
     "engine/store/store.py Store.identify: comparison: `self.identified == 0` -> `self.identified != 0`": _WAY,
     "engine/store/store.py Store.append: off by one: `0` -> `1` #1": "less than the rows that are there",
     "engine/border/soundness.py _check_rows: off by one: `1` -> `2`": "a table has rows of its own or a rule for them",
     "engine/border/soundness.py _check_rows: off by one: `1` -> `2` #1": "one more number that is no rule of the table",
+    "engine/rules/fused_frontier.py FusedFrontier._from_head: comparison: `probe.left is head` -> "
+    "`probe.left is not head`": _WAY,
     "engine/store/index.py Index.cover: off by one: `2` -> `3`": _WAY,
     "spark/state/snapshot_policy.py is_due: off by one: `0` -> `1`": "both are less than `_FEW_ROWS`",
     "engine/turns.py Turns.next: twin: `min` -> `max`": _WAY,

@@ -22,6 +22,10 @@ ENGINE = (
     f"{_MAINTENANCE}proofs",
     f"{_MAINTENANCE}what_if",
     f"{_TIME}rows_and_changes_over_time",
+    "tests/database/test_nulls.py",
+    "tests/database/test_guard.py",
+    "tests/time/test_clock.py",
+    "tests/database/test_edges.py",
 )
 """Whatever rows go through."""
 
@@ -41,6 +45,8 @@ SHARDS = (
     "tests/exchange/test_cluster.py",
     "tests/exchange/test_travel.py",
     "tests/exchange/test_agree_shards.py",
+    "tests/exchange/test_agree_replay.py",
+    "tests/time/test_oracle_shards.py",
 )
 
 GANG = ("tests/exchange/test_gang.py", *SHARDS)

@@ -1,7 +1,4 @@
-"""One Spark session for the tests that share it, and one process that has it: they are one group to pytest-xdist.
-
-Files of tests that start what they need themselves, or need no Spark, are a group each, for whichever process is free.
-"""
+"""One Spark session for the tests that share it; `tests/conftest.py` sees to it that one process runs them all."""
 
 from __future__ import annotations
 
@@ -41,14 +38,6 @@ def free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            shares = "spark" in getattr(item, "fixturenames", ())
-            item.add_marker(pytest.mark.xdist_group("spark" if shares else item.path.stem))
 
 
 @pytest.fixture(scope="session")

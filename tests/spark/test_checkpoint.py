@@ -241,6 +241,19 @@ def test_a_missing_log_is_told(tmp_path: Path) -> None:
         query.reach()
 
 
+def test_a_file_that_goes_while_a_run_begins_is_missed_at_its_first_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headwater.spark.state.snapshot_policy._SHORT", 1e9)  # no snapshots, however slow it is
+    Query(tmp_path).run(2)
+    query = Query(tmp_path)
+    reports = query.reports(2, *BATCHES[2])
+    assert query.driver.manifest is not None
+    (tmp_path / "headwater" / query.driver.manifest.parts[0].files[0]).unlink()
+    with pytest.raises(StateError, match=r"batch 2 is not committed: .* lacks shard-0/log-0.*; start the query again"):
+        query.driver.commit(query.definition, 2, reports)
+
+
 @pytest.mark.parametrize(
     ("kind", "change"),
     [

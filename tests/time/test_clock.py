@@ -175,6 +175,80 @@ def test_facts_of_soft_state_come_with_the_first_time_that_is_told() -> None:
     assert db.rows("up") == {("y",)}
 
 
+def test_facts_of_soft_state_come_late_beside_those_that_are_there_from_the_start() -> None:
+    db = opened("relation link(a: string) ttl 10. relation node(a: string). link(x). node(y). up(X) :- link(X).")
+    assert (db.rows("up"), db.rows("node")) == (set(), {("y",)})
+    db.advance(5)
+    assert (db.rows("up"), db.rows("node")) == ({("x",)}, {("y",)})
+
+
+def test_a_best_row_of_rows_that_stay_never_ends_beside_those_that_do() -> None:
+    """A rule of two relations without time, in a view that keeps the best of rows that end."""
+    db = opened(
+        """
+        relation link(a: int, b: int, c: int) ttl 10. relation hop(a: int, b: int, c: int).
+        far(X, Y, min<C>) :- link(X, Y, C).
+        far(X, Z, min<C>) :- hop(X, Y, A), hop(Y, Z, B), C = A + B.
+        """
+    )
+    db.advance(0)
+    db.apply(insert={"link": [(1, 3, 5), (1, 4, 1)], "hop": [(1, 2, 3), (2, 3, 4), (2, 5, 1)]})
+    assert db.rows("far") == {(1, 3, 5), (1, 4, 1), (1, 5, 4)}
+    assert db.valid_until("far", (1, 5, 4)) is None
+    db.advance(10)
+    assert db.rows("far") == {(1, 3, 7), (1, 5, 4)}
+
+
+def test_best_rows_that_end_are_followed_by_whatever_the_rule_takes_from_them() -> None:
+    """The value of a row that follows comes from the best value, from another column or from the link alone; links are
+    found by one column or by two."""
+    links = [(x, y, (3 * x + 5 * y) % 7) for x in range(5) for y in range(5) if x != y]
+    for step in (
+        "far(X, Y, A), link(Y, Z, B), C = A + B",
+        "far(X, Y, _), link(Y, Z, B), C = X + B",
+        "far(X, Y, _), link(Y, Z, C)",
+        "far(X, Y, A), link(X, Y, B), link(Y, Z, _), C = A + B",
+        "far(X, Y, A), road(X, Y, Z, B), C = A + B",
+        "far(X, Y, A), path(Y, Z, B), C = A + B",
+    ):
+        text = f"""
+            relation link(a: int, b: int, c: int) ttl 10. relation road(a: int, b: int, c: int, d: int) ttl 5.
+            relation path(a: int, b: int, c: int).
+            far(X, Y, min<C>) :- link(X, Y, C), X + Y < 6.
+            far(X, Z, min<C>) :- {step}.
+        """
+        db, fresh = opened(text), hw.Database(hw.compile(text.replace(" ttl 10", "").replace(" ttl 5", "")))
+        db.advance(0)
+        roads = [(x, y, (x + y) % 5, 1) for x, y, c in links if c < 3]
+        paths = [(x, y, more) for x, y, c in links for more in (c // 2, c)]
+        for one in (db, fresh):
+            one.apply(insert={"link": links, "road": roads, "path": paths})
+        assert db.rows("far") == fresh.rows("far"), step
+        db.advance(4)
+        db.apply(insert={"link": links[::2]}, delete={"path": paths[::2]})
+        db.advance(10)
+        fresh.apply(delete={"link": links[1::2], "road": roads, "path": paths[::2]})
+        assert db.rows("far") == fresh.rows("far"), step
+
+
+def test_rows_of_a_recursion_that_end_count_for_the_guard() -> None:
+    text = """
+        relation link(a: int, b: int, c: int) ttl 10.
+        far(X, Y, min<C>) :- link(X, Y, C).
+        far(X, Z, min<C>) :- far(X, Y, A), link(Y, Z, B), C = A + B.
+    """
+    links = {"link": [(at, at + 1, 1) for at in range(20)]}
+    for computed, stopped in ((209, True), (210, False)):
+        db = hw.Database(hw.compile(text), guard=hw.Guard(computed=computed))
+        db.advance(0)
+        if stopped:
+            with pytest.raises(hw.GuardError, match=f"made more than {computed} rows"):
+                db.apply(insert=links)
+        else:
+            db.apply(insert=links)
+        assert db.count("far") == (0 if stopped else 210)
+
+
 def test_times_are_numbers_to_compute_with() -> None:
     db = opened(
         """
