@@ -120,7 +120,7 @@ KEPT: Mapping[str, str] = {
     "spark.folders.hadoop._BUFFER": "handed to Hadoop's own copying",
     "spark.session.session._MOST_VIEWS": _SHOWN,
     "spark.session.local_sockets._NONCE": _FORMAT,
-    "spark.shards.open_transactions._KEPT": "entries of a cache",
+    "spark.shards.rounds._KEPT": "entries of a cache",
     "spark.state.log._ALIGNMENT": _FORMAT,
     "spark.state.manifest.FORMAT": _FORMAT,
     "spark.shards.run_plan.MOST_SHARDS": _BOUND,

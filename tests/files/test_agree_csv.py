@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headwater.files.csv_text import read_carefully, read_quickly
+from headwater.files.csv_file import read_carefully, read_quickly
 from headwater.files.rows import Sieve
 
 CELL = st.text(st.sampled_from('ab "1,\n\r;é\t'), max_size=4)

@@ -16,7 +16,6 @@ from headwater.core.types import Type
 from headwater.core.widening import item_of
 from headwater.engine.codes.columns import ARROW
 from headwater.engine.codes.fitting import fit
-from headwater.files.list_text import parse_list
 from headwater.files.rows import Column, Problems, shortened
 from headwater.files.typed_rows import Conversion
 from headwater.language.units import duration
@@ -30,6 +29,9 @@ _LIST = r"^\s*\[.*\]\s*$"
 _CODE = r"^0[0-9]+$"  # a number that starts with 0 is a name: a postal code, a part
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]+)")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
+_ITEM = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\[\],"']*))\s*""")
+_ITEM_INT = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+_ITEM_FLOAT = re.compile(r"-?[0-9]+[.][0-9]*(?:[eE][+-]?[0-9]+)?")
 _DEEPEST = 100
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
@@ -168,6 +170,57 @@ def _list(text: str, kind: Type) -> Any:
     if not isinstance(found, list):
         raise ValueError(f"{_shown(text)} is no list (write [a, b] or JSON)")
     return found
+
+
+def parse_list(text: str, *, texts: bool = False) -> list[Any]:
+    """The items of a list as people type it, `[a, b]` or `[1, 2.5, "x, y"]`, or nested; ValueError if it is none.
+
+    Bare words are strings, also upper-case ones; where only `texts` are wanted, numbers are too.
+    """
+    outermost: list[Any] = []
+    open_lists = [outermost]
+    at, expects_item = 0, True
+    while at < len(text):
+        mark = text[at]
+        if mark == "[" and expects_item:
+            inner: list[Any] = []
+            open_lists[-1].append(inner)
+            open_lists.append(inner)
+        elif mark == "]" and len(open_lists) > 1 and not (expects_item and open_lists[-1]):
+            open_lists.pop()
+            expects_item = False
+        elif mark == "," and len(open_lists) > 1 and not expects_item:
+            expects_item = True
+        elif mark.isspace():
+            pass
+        elif expects_item and len(open_lists) > 1:
+            found = _ITEM.match(text, at)
+            if found is None or found.end() == at:
+                break
+            open_lists[-1].append(_item(found, texts=texts))
+            at, expects_item = found.end(), False
+            continue
+        else:
+            break
+        at += 1
+    if at < len(text) or len(open_lists) > 1 or len(outermost) != 1:
+        raise ValueError(f"{shortened(text)!r} is no list (write [a, b] or JSON)")
+    items: list[Any] = outermost[0]
+    return items
+
+
+def _item(found: re.Match[str], *, texts: bool) -> Any:
+    double, single, bare = found.groups()
+    if bare is None:
+        return re.sub(r"\\(.)", r"\1", double if double is not None else single)
+    bare = bare.strip()
+    if texts:
+        return bare
+    if bare in ("true", "false"):
+        return bare == "true"
+    if _ITEM_INT.fullmatch(bare):
+        return int(bare)
+    return float(bare) if _ITEM_FLOAT.fullmatch(bare) else bare
 
 
 def _innermost(kind: Type | None) -> Type | None:

@@ -18,18 +18,11 @@ import pyarrow.parquet as pq
 
 from headwater.core.errors import FileError
 from headwater.core.types import Type
-from headwater.core.widening import item_of
 from headwater.engine.codes.columns import ARROW, arrow_type, arrow_value
 from headwater.files.read import SUFFIXES, bytes_of, read, read_text
 from headwater.files.rows import CHANGE_TYPE, Column, Expected, FileRows, settled
+from headwater.spark.inputs.column_types import spark_type
 
-_DDL = {
-    Type.INT: "bigint",
-    Type.FLOAT: "double",
-    Type.BOOL: "boolean",
-    Type.TIMESTAMP: "timestamp_ntz",  # a file's times mean the same wherever it is read
-    Type.DURATION: "interval day to second",
-}
 _CONTENT = "path string, modificationTime timestamp, length bigint, content binary"
 _CORRUPT = "_corrupt_record"
 _TABLES = (".csv", ".tsv")
@@ -129,10 +122,8 @@ def _is_feed(data: bytes, suffix: str, expected: Expected) -> bool:
 
 
 def ddl(kind: Type | None) -> str:
-    """The Spark type that a column is read as; items of several types in one list are text."""
-    if kind is not None and kind.is_list:
-        return f"array<{ddl(item_of(kind))}>"
-    return _DDL.get(kind or Type.STRING, "string")
+    """The Spark type that a column of a file is read as; its times have no zone, so they mean the same everywhere."""
+    return str(spark_type(arrow_type(kind or Type.STRING)).simpleString())
 
 
 def _arrow(column: Column, kind: Type) -> pa.Array:

@@ -1,16 +1,20 @@
 """The exchange in shuffles: every round is a Spark job, and what shards send each other is shuffled to the next.
 
 Works wherever Spark does: it needs neither free slots for all shards at once nor sockets between executors. A round's
-parcels stay on the executors (local checkpoints); the driver learns only how much moved. Workers go on from where they
-stand, or begin again with what all rounds brought (see `open_transactions`). If an executor dies, the parcels that it
-kept are lost, and the rounds are run again from the first.
+parcels stay on the executors (local checkpoints); the driver learns only how much moved. If an executor dies, the
+parcels that it held are lost, and the rounds are run again from the first.
+
+Spark gives a shard to any free worker. A worker keeps its open transactions: asked for a later round than its own, it
+catches up with what the shard received meanwhile; if it never had the shard, it begins anew. A transaction is
+deterministic, so the answer is always the same. Open transactions are a cache: they may be lost at any time.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Protocol
@@ -21,13 +25,13 @@ from pyspark import TaskContext
 from pyspark.sql import functions as sf
 
 from headwater.core.errors import HeadwaterError
+from headwater.engine import driver
 from headwater.engine.driver import Ended
-from headwater.exchange.wire import Activity, Outgoing, Parcel, Run, read_outgoing, write_outgoing
+from headwater.exchange.wire import Activity, Incoming, Outgoing, Parcel, Run, read_outgoing, write_outgoing
 from headwater.spark.inputs import bundles
 from headwater.spark.session.failures import error_in, error_value
 from headwater.spark.session.session import described, observed
 from headwater.spark.session.worker import TURN
-from headwater.spark.shards.open_transactions import Asked, answer
 
 _SCHEMA = pa.schema([*bundles.SCHEMA, *(pa.field(name, pa.int32()) for name in ("round", "sender", "activity"))])
 _DDL = f"{bundles.DDL}, round int, sender int, activity int"
@@ -35,6 +39,7 @@ _DDL = f"{bundles.DDL}, round int, sender int, activity int"
 _FAILED, _LOST, _DONE = -3, -2, -1
 _DRIVER = -1  # the receiver of rows that only the driver reads
 _LATEST = 4  # so many rounds are shipped again for workers that are a little behind
+_KEPT = 16  # open transactions of a worker
 
 
 class Begin(Protocol):
@@ -101,8 +106,21 @@ class _Step:
 
     transaction: str
     number: int
-    activities: tuple[Activity, ...]
+    activities: tuple[Activity, ...]  # of the rounds before
     since: int
+
+
+@dataclass(slots=True)
+class _Open:
+    """A transaction that is open in this worker."""
+
+    run: Run
+    round: int  # the last round that was answered
+    latest: Answer | None
+
+
+Answer = Outgoing | Ended[Any]
+_open: OrderedDict[tuple[str, int], _Open] = OrderedDict()  # by transaction and shard
 
 
 def _round(frames: list[Any], step: _Step, begin: Begin, shards: int) -> tuple[Any, int]:
@@ -145,7 +163,8 @@ def _row(shard: int, sender: int, number: int, activity: int, payload: bytes | N
     return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
 
 
-def _answer(batches: Iterable[pa.RecordBatch], step: _Step, shard: int, begin: Begin) -> Outgoing | Ended[Any] | None:
+def _answer(batches: Iterable[pa.RecordBatch], step: _Step, shard: int, begin: Begin) -> Answer | None:
+    """What a shard ships in a round, or that it is done; None: this worker lacks rounds to catch up with."""
     own: list[pa.RecordBatch] = []
     received: dict[int, list[tuple[int, Parcel]]] = {number: [] for number in range(max(1, step.since), step.number)}
     for batch in batches:
@@ -156,6 +175,28 @@ def _answer(batches: Iterable[pa.RecordBatch], step: _Step, shard: int, begin: B
             received[number.as_py()] += [(sender.as_py(), parcel) for parcel in sent]
     for parts in received.values():
         parts.sort(key=lambda part: part[0])
-    asked = Asked(step.transaction, shard, step.number, step.activities)
     with TURN:
-        return answer(asked, lambda: None if step.since else begin(shard, own), received)
+        return _caught_up(step, shard, lambda: None if step.since else begin(shard, own), received)
+
+
+def _caught_up(
+    step: _Step, shard: int, begin: Callable[[], Run | None], received: Mapping[int, list[tuple[int, Parcel]]]
+) -> Answer | None:
+    key = step.transaction, shard
+    held = _open.pop(key, None)
+    if held is not None and held.round > step.number:
+        held = None
+    while held is None or held.round < step.number:
+        if held is None or (held.round and held.round not in received):
+            run = begin()
+            if run is None:
+                return None
+            held = _Open(run, 0, None)
+        at = held.round
+        held.latest = driver.step(held.run, Incoming(received[at], step.activities[at - 1]) if at else None)
+        held.round += 1
+    _open[key] = held
+    while len(_open) > _KEPT:
+        _, oldest = _open.popitem(last=False)
+        oldest.run.close()
+    return held.latest
