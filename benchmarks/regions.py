@@ -24,8 +24,7 @@ import headwater as hw
 import regions_report
 from headwater.core.errors import BudgetSpent, GuardError
 from headwater.network.sensors import Grid, field
-from headwater.network.simulator.network import Network, NetworkOutcome, TransactionBudget
-from headwater.network.simulator.operators.minship import Eager, Lazy, Shipping
+from headwater.network.simulator import Eager, Lazy, Network, NetworkOutcome, Shipping, TransactionBudget
 from headwater.network.simulator.wire.message import put_rows
 from headwater.network.topology import Density, TransitStub, links, with_about
 
@@ -147,7 +146,7 @@ Results = Iterator[tuple[str, Result]]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Some points of a figure that are measured together. `line` tells which: once a line is stopped, it stays so."""
+    """Some points of a figure that are measured together. `line` names the line: once it is stopped, it stays so."""
 
     line: str
     run: Callable[[], Results]
@@ -341,8 +340,8 @@ def work(jobs: list[tuple[str, Job]], minutes: float, measured: dict[str, list[R
                 for figure, one in job.run():
                     keep(measured, figure, one)
                     store.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
-                    told = one.get("stopped") or f"{one['megabytes']:.3f} MB, {one['seconds']:.2f} s"
-                    progress.console.print(f"figure {figure}, {one['way']}, {one['x']}: {told}")
+                    result = one.get("stopped") or f"{one['megabytes']:.3f} MB, {one['seconds']:.2f} s"
+                    progress.console.print(f"figure {figure}, {one['way']}, {one['x']}: {result}")
                     if "stopped" in one:
                         stopped.add((part, job.line))
             progress.advance(task, job.needs)

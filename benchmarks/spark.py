@@ -221,8 +221,8 @@ def steady(spark: Any, work: str, bound: int | None, text: str, edges: Edges, ba
     ours = median(rest[len(rest) // 2 :])
     PAGE.overhead(f"{work}: the first batch, which brings {len(edges):,} rows", load)
     reached = bound is None or ours < bound * nothing
-    told = "reported" if bound is None else f"under {bound} empty ones"
-    PAGE.ratio(f"{work}: a batch of 100 changes", ours, "an empty batch", nothing, told, reached)
+    target = "reported" if bound is None else f"under {bound} empty ones"
+    PAGE.ratio(f"{work}: a batch of 100 changes", ours, "an empty batch", nothing, target, reached)
 
 
 def maintain(spark: Any) -> None:
@@ -265,14 +265,14 @@ def idle(spark: Any, folder: Path, state: Path) -> float:
 
 
 def first_batch(spark: Any, folder: Path, home: Path, *, writes: bool) -> tuple[float, float, dict[str, Any]]:
-    """Seconds from the start of a query until its first batch is told, those of the batch alone, its figures."""
+    """Seconds from the start of a query until its first batch is reported, those of the batch alone, its figures."""
     done: list[tuple[float, dict[str, Any]]] = []
     begun = time.perf_counter()
 
-    def told(figures: dict[str, Any]) -> None:
+    def report(figures: dict[str, Any]) -> None:
         done.append((time.perf_counter() - begun, figures))
 
-    (batch,) = run_all(spark, CLOSURE, folder, home, shards=2, on_batch=told, writes=writes)
+    (batch,) = run_all(spark, CLOSURE, folder, home, shards=2, on_batch=report, writes=writes)
     ((seconds, figures),) = done
     return seconds, batch, figures
 

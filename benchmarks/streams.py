@@ -33,7 +33,7 @@ import headwater as hw
 from headwater.engine.rules import delta_rule
 from headwater.engine.rules.fused_best import FusedBest
 from headwater.engine.rules.fused_frontier import FusedFrontier
-from headwater.engine.rules.fused_set import FusedPull, FusedSet, FusedTail
+from headwater.engine.rules.fused_set import FusedCopy, FusedJoin, FusedPull, FusedTail
 from stream_works import WORKS, Work
 
 TimedRow = tuple[int, ...]
@@ -177,11 +177,10 @@ class Joins:
         self.count = 0
 
     def __enter__(self) -> Joins:
-        kinds = (FusedBest, FusedSet, FusedPull, FusedTail, FusedFrontier)
-        self._was = [(kind, "run") for kind in (delta_rule._Join, *kinds)]
-        self._own = [getattr(place, name) for place, name in self._was]
-        for (place, name), own in zip(self._was, self._own, strict=True):
-            setattr(place, name, self._counting(own))
+        loops = (delta_rule._Join, FusedBest, FusedCopy, FusedJoin, FusedPull, FusedTail, FusedFrontier)
+        self._own: dict[Any, Any] = {loop: loop.run for loop in loops}
+        for loop, own in self._own.items():
+            loop.run = self._counting(own)
         return self
 
     def _counting(self, own: Any) -> Any:
@@ -192,8 +191,8 @@ class Joins:
         return run
 
     def __exit__(self, *_: object) -> None:
-        for (place, name), own in zip(self._was, self._own, strict=True):
-            setattr(place, name, own)
+        for loop, own in self._own.items():
+            loop.run = own
 
 
 def growth(work: Work, scale: float) -> list[dict[str, float]]:

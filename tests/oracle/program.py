@@ -99,7 +99,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Decode:
-    """`decd(V, A, B)`: takes apart the pair that `encd(A, B, V)` made; `_` where nobody asks."""
+    """`decd(V, A, B)`: takes apart the pair that `encd(A, B, V)` made; `_` where the value is not needed."""
 
     pair: Var
     first: Var | Wild
@@ -117,7 +117,7 @@ class Encode:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """`L = [A, _ | T]`: takes a list apart; `_` where nobody asks."""
+    """`L = [A, _ | T]`: takes a list apart; `_` where the value is not needed."""
 
     whole: Var
     items: tuple[Var | Wild, ...]
@@ -155,7 +155,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A base relation. The types are always known here; `declared` says whether the text tells them.
+    """A base relation. The types are always known here; `declared` says whether the text has them.
 
     The columns at the places of `nullable` may hold nulls; only a declaration can say so.
     """

@@ -136,11 +136,11 @@ class Clock:
         self._keys = {name: tuple(at for at in key) for name, key in case.program.keys.items()}
         self._rows: dict[str, list[tuple[Row, int]]] = {base.name: [] for base in case.program.bases}
         self._facts: dict[str, dict[Row, int]] = {}
-        told = [row[0] for name, rows in case.facts.items() if self._kind(name) == "stream" for row in rows]
-        self._tell(max(told, default=None))
+        times = [row[0] for name, rows in case.facts.items() if self._kind(name) == "stream" for row in rows]
+        self._move(max(times, default=None))
 
-    def _tell(self, now: int | None) -> None:
-        """The clock moves; facts of the program come with the first time that is known, and nobody deletes them."""
+    def _move(self, now: int | None) -> None:
+        """The clock moves; facts of the program come with the first time that is known, and are never deleted."""
         if self.now is None and now is not None:
             for name, rows in self.case.facts.items():
                 for row in rows:
@@ -153,7 +153,7 @@ class Clock:
         moments = [one for one in (self.now, step.advance) if one is not None]
         before = max(moments, default=None)
         moments += [row[0] for name, rows in step.insert.items() if self._kind(name) == "stream" for row in rows]
-        self._tell(max(moments, default=None))
+        self._move(max(moments, default=None))
         self._settle()
         for name, rows in step.delete.items():
             for row in rows:

@@ -80,12 +80,12 @@ def _needs(case: TimedCase, seed: int, provenance: str) -> None:
         }
         for name, rows in expected(case, clock).items():
             for row in dice.shuffled(sorted(rows, key=repr))[:3]:
-                told = {
+                found = {
                     (one, fact[1:] if one in streams else fact) for one, fact in engine.db.critical(name, row).facts
                 }
                 seen = {_identity(case, row)}
                 lost = {fact for fact, left in less.items() if not seen & {_identity(case, one) for one in left[name]}}
-                assert told == lost, f"{name}{row} at {clock.now}"
+                assert found == lost, f"{name}{row} at {clock.now}"
 
 
 @pairs(40)

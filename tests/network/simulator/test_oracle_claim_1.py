@@ -95,7 +95,7 @@ def test_oracle_messages_travel_along_links(way: str) -> None:
             busy = {one for one, _, cost in links if cost > 2}
             assert watched.network.rows("told") == {(other, one) for one, other, _ in links if one in busy}
         for node in watched.network.nodes:
-            assert not getattr(node, "_dead", None), "nobody remembers the dead of a transaction that is over"
+            assert not getattr(node, "_dead", None), "no node remembers the dead facts of a transaction that is over"
 
 
 def test_a_death_is_told_at_all() -> None:
