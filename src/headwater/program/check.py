@@ -115,9 +115,5 @@ def _normal(tree: Tree, known: Names, findings: _Findings) -> tuple[tuple[Rule, 
 def _query_terms(query: Query) -> Iterable[Diagnostic]:
     for arg in query.atom.args:
         if not isinstance(arg, Variable | Wildcard | Constant):
-            yield Diagnostic(
-                "HW307",
-                "a query asks with variables, constants and `_` only",
-                arg.span or query.span,
-                hint="derive a relation for it and query that",
-            )
+            message = "a query asks with variables, constants and `_` only"
+            yield Diagnostic("HW307", message, arg.span or query.span, hint="derive a relation for it and query that")

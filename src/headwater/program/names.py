@@ -153,12 +153,9 @@ class _Survey:
             seen.add(column.name)
         for key in declaration.key or ():
             if key not in seen:
-                self.error(
-                    "HW206",
-                    f"the key of `{name}` names a column `{key}` that it does not have",
-                    declaration.span,
-                    hint=_meant(nearest(key, seen)) or f"its columns are {', '.join(sorted(seen)) or 'none'}",
-                )
+                message = f"the key of `{name}` names a column `{key}` that it does not have"
+                hint = _meant(nearest(key, seen)) or f"its columns are {', '.join(sorted(seen)) or 'none'}"
+                self.error("HW206", message, declaration.span, hint=hint)
 
     def _derived_declarations(self) -> None:
         for name, declaration in self.names.declarations.items():
@@ -201,12 +198,8 @@ class _Survey:
                 self._count(called, expected, len(atom.args), atom.span)
 
     def _count(self, name: str, expected: str, given: int, span: Span | None) -> None:
-        self.error(
-            "HW203",
-            f"`{name}` takes {expected}, not {given}",
-            span,
-            hint=f"`{name}` is a built-in function; to use a relation of that name, declare it",
-        )
+        hint = f"`{name}` is a built-in function; to use a relation of that name, declare it"
+        self.error("HW203", f"`{name}` takes {expected}, not {given}", span, hint=hint)
 
     def _mention(self, name: str, args: tuple[syntax.Term | syntax.Aggregate, ...], span: Span | None) -> None:
         declaration = self.names.declarations.get(name)
@@ -217,12 +210,8 @@ class _Survey:
             mention = self.names.mentions[name] = Mention(arity, first, [None] * arity)
         if mention.arity != len(args):
             word = "used" if declaration is None else "declared"
-            self.error(
-                "HW201",
-                f"relation `{name}` has {_arguments(mention.arity)}, but here {len(args)}",
-                span,
-                note=_first(mention.span, word),
-            )
+            message = f"relation `{name}` has {_arguments(mention.arity)}, but here {len(args)}"
+            self.error("HW201", message, span, note=_first(mention.span, word))
             return
         for place, arg in enumerate(args):
             if mention.columns[place] is None:
@@ -242,24 +231,16 @@ class _Survey:
             if function.name in PATH_FUNCTIONS:
                 links.update(id(arg) for arg in part.args if self._is_link(arg))
             if not function.accepts(len(part.args)):
-                self.error(
-                    "HW203",
-                    f"`{part.function}` takes {_expected(function)}, not {len(part.args)}",
-                    part.span,
-                    note=function.doc or None,
-                )
+                message = f"`{part.function}` takes {_expected(function)}, not {len(part.args)}"
+                self.error("HW203", message, part.span, note=function.doc or None)
 
     def _is_link(self, arg: syntax.Term) -> bool:
         return isinstance(arg, syntax.Call) and lookup(self.names.registry, arg.function) is None and len(arg.args) >= 2
 
     def _unknown_function(self, call: syntax.Call) -> None:
         if self.names.is_relation(call.function) or call.function in self.names.mentions:
-            self.error(
-                "HW213",
-                f"`{call.function}` is a relation and has no value",
-                call.span,
-                hint="name it as a goal of its own and use its variables here",
-            )
+            message = f"`{call.function}` is a relation and has no value"
+            self.error("HW213", message, call.span, hint="name it as a goal of its own and use its variables here")
             return
         guess = nearest(call.function.removeprefix("f_"), self.names.registry)
         self.error("HW202", f"there is no function `{call.function}`", call.span, hint=_meant(guess))
@@ -295,12 +276,9 @@ class _Survey:
             function = lookup(self.names.registry, name)
             is_goal = name.removeprefix("f_") in GOAL_NAMES or (function is not None and function.is_goal)
             if is_goal and self.names.is_relation(name):
-                self.warn(
-                    "HW214",
-                    f"relation `{name}` hides the built-in function of that name in goals",
-                    self.names.mentions[name].span,
-                    hint="rename the relation if the function was meant anywhere",
-                )
+                message = f"relation `{name}` hides the built-in function of that name in goals"
+                hint = "rename the relation if the function was meant anywhere"
+                self.warn("HW214", message, self.names.mentions[name].span, hint=hint)
 
     def _misspelt(self) -> None:
         """A base relation without a declaration, one slip away from a relation that is there."""
@@ -313,12 +291,8 @@ class _Survey:
                 continue
             if name.startswith(guess) or guess.startswith(name):
                 continue  # link and linkD are a family, not a slip
-            self.warn(
-                "HW210",
-                f"relation `{name}` is neither declared nor derived, so it is read from data",
-                mention.span,
-                hint=_meant(guess),
-            )
+            message = f"relation `{name}` is neither declared nor derived, so it is read from data"
+            self.warn("HW210", message, mention.span, hint=_meant(guess))
 
 
 def _expected(function: Function, extra: int = 0) -> str:

@@ -121,13 +121,10 @@ def network_problems(program: Program) -> Iterator[Diagnostic]:
         if not unlocated:
             yield from _address_safety(rule, addresses)
         if rule.head.relation in links:
-            yield Diagnostic(
-                "HW603",
-                f"link relation `{rule.head.relation}` is derived by {rule_name(rule)}",
-                rule.head.span or rule.span,
-                note="links are stored: they say which nodes can talk to each other",
-                hint="derive a relation of another name, or leave out the `#` where it is read",
-            )
+            message = f"link relation `{rule.head.relation}` is derived by {rule_name(rule)}"
+            note = "links are stored: they say which nodes can talk to each other"
+            hint = "derive a relation of another name, or leave out the `#` where it is read"
+            yield Diagnostic("HW603", message, rule.head.span or rule.span, note=note, hint=hint)
         if not unlocated and not is_local(rule) and link_restriction(rule) is None:
             yield _unrestricted(rule)
 
@@ -167,23 +164,17 @@ def _address_safety(rule: Rule, addresses: Addresses) -> Iterator[Diagnostic]:
                 and place == 1
                 and not (is_address or isinstance(arg, Wildcard))
             ):
-                yield Diagnostic(
-                    "HW602",
-                    f"the far end of link `#{predicate.relation}` is not an address",
-                    arg.span or predicate.span,
-                    hint=f"write `#{predicate.relation}(@S, @D, ...)`",
-                )
+                message = f"the far end of link `#{predicate.relation}` is not an address"
+                hint = f"write `#{predicate.relation}(@S, @D, ...)`"
+                yield Diagnostic("HW602", message, arg.span or predicate.span, hint=hint)
                 reported.update(variable.name for variable in variables(arg))
             for variable in variables(arg):
                 mark = marked.setdefault(variable.name, is_address)
                 if mark is not is_address and variable.name not in reported:
                     reported.add(variable.name)
-                    yield Diagnostic(
-                        "HW602",
-                        f"variable `{variable.name}` is an address in one place and not in another",
-                        variable.span or predicate.span,
-                        hint=f"write `@{variable.name}` in every predicate of the rule, or in none",
-                    )
+                    message = f"variable `{variable.name}` is an address in one place and not in another"
+                    hint = f"write `@{variable.name}` in every predicate of the rule, or in none"
+                    yield Diagnostic("HW602", message, variable.span or predicate.span, hint=hint)
 
 
 def _unrestricted(rule: Rule) -> Diagnostic:
@@ -197,10 +188,6 @@ def _unrestricted(rule: Rule) -> Diagnostic:
     else:
         ends = [_spelt(arg) for arg in links[0].args[:2]]
         hint = f"put every predicate at one end of `#{links[0].relation}`: " + " or ".join(f"`@{end}`" for end in ends)
-    return Diagnostic(
-        "HW604",
-        f"{rule_name(rule)} is not link-restricted",
-        rule.head.span or rule.span,
-        note=f"its predicates are stored at {spread}, and only one link may carry rows between them",
-        hint=hint,
-    )
+    message = f"{rule_name(rule)} is not link-restricted"
+    note = f"its predicates are stored at {spread}, and only one link may carry rows between them"
+    return Diagnostic("HW604", message, rule.head.span or rule.span, note=note, hint=hint)

@@ -80,13 +80,8 @@ def _unbound_in_fact(term: syntax.Variable | syntax.Wildcard) -> Diagnostic:
     if isinstance(term, syntax.Wildcard):
         return Diagnostic("HW305", "`_` stands for no value in a fact", term.span)
     hint = f"constants are written in lower case or quoted: `{term.name.lower()}`"
-    return Diagnostic(
-        "HW301",
-        f"variable `{term.name}` in the rule head is not bound",
-        term.span,
-        note="a fact has no body that could bind it",
-        hint=hint,
-    )
+    message = f"variable `{term.name}` in the rule head is not bound"
+    return Diagnostic("HW301", message, term.span, note="a fact has no body that could bind it", hint=hint)
 
 
 class _Normaliser:
@@ -399,14 +394,8 @@ class _Normaliser:
                 if name in self.bound or name in self.excused or name in reported or chr(39) in name:
                     continue
                 reported.add(name)
-                self.diagnostics.append(
-                    Diagnostic(
-                        "HW301",
-                        f"variable `{name}` in the rule head is not bound",
-                        variable.span,
-                        hint=self._head_hint(name),
-                    )
-                )
+                message = f"variable `{name}` in the rule head is not bound"
+                self.diagnostics.append(Diagnostic("HW301", message, variable.span, hint=self._head_hint(name)))
 
     def _head_hint(self, name: str) -> str | None:
         guess = nearest(name, sorted(each for each in self.bound if chr(39) not in each))

@@ -145,15 +145,10 @@ def with_windows(
                 problems.append(_partly_windowed(name, query, first))
                 windows[name] = (earlier or window, first)
             else:
-                problems.append(
-                    Diagnostic(
-                        "HW215",
-                        f"stream `{name}` gets two windows",
-                        window.span or query.span,
-                        note=f"the queries of `{first.atom.relation}` and `{query.atom.relation}` both rest on it",
-                        hint="give both queries the same window, or split the program in two",
-                    )
-                )
+                message = f"stream `{name}` gets two windows"
+                note = f"the queries of `{first.atom.relation}` and `{query.atom.relation}` both rest on it"
+                hint = "give both queries the same window, or split the program in two"
+                problems.append(Diagnostic("HW215", message, window.span or query.span, note=note, hint=hint))
     problems += _windows_over_nothing(queries, streams, rules)
     done = tuple(
         replace(relation, window=windows[relation.name][0]) if relation.name in windows else relation
@@ -164,13 +159,9 @@ def with_windows(
 
 def _partly_windowed(name: str, query: syntax.Query, first: syntax.Query) -> Diagnostic:
     bare = query if query.window is None else first
-    return Diagnostic(
-        "HW218",
-        f"the query of `{bare.atom.relation}` sees stream `{name}` through the window of another query",
-        bare.span,
-        hint="give it the same window, so that the program says what it does",
-        severity=Severity.WARNING,
-    )
+    message = f"the query of `{bare.atom.relation}` sees stream `{name}` through the window of another query"
+    hint = "give it the same window, so that the program says what it does"
+    return Diagnostic("HW218", message, bare.span, hint=hint, severity=Severity.WARNING)
 
 
 def _windows_over_nothing(
@@ -179,12 +170,9 @@ def _windows_over_nothing(
     resting = reachable_from(streams, readers(rules))
     for query in queries:
         if query.window is not None and query.atom.relation not in resting:
-            yield Diagnostic(
-                "HW216",
-                f"`{query.atom.relation}` rests on no stream, so there is nothing to window",
-                query.window.span or query.span,
-                hint="declare the input with `stream` and its time in the first column",
-            )
+            message = f"`{query.atom.relation}` rests on no stream, so there is nothing to window"
+            hint = "declare the input with `stream` and its time in the first column"
+            yield Diagnostic("HW216", message, query.window.span or query.span, hint=hint)
 
 
 def _reached(group: list[syntax.Query], reading: dict[str, set[str]]) -> dict[str, syntax.Query]:

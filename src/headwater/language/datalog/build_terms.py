@@ -158,13 +158,9 @@ class TermBuilder(Transformer[Token, list[Statement | Include]]):
             self._report("HW108", f"`{number} {unit}` is more time than 64 bits can count", self._between(number, unit))
         elif found is None:
             close = get_close_matches(unit.lower(), UNITS, 1)
-            self._report(
-                "HW110",
-                f"there is no unit of time `{unit}`",
-                self._at(unit),
-                note="the units are ms, seconds, minutes, hours, days, weeks, months (30 days) and years (365 days)",
-                hint=f"did you mean `{close[0]}`?" if close else None,
-            )
+            note = "the units are ms, seconds, minutes, hours, days, weeks, months (30 days) and years (365 days)"
+            hint = f"did you mean `{close[0]}`?" if close else None
+            self._report("HW110", f"there is no unit of time `{unit}`", self._at(unit), note=note, hint=hint)
         return found or Duration(0)
 
     def _integer(self, token: Token) -> int | None:
@@ -200,13 +196,10 @@ class TermBuilder(Transformer[Token, list[Statement | Include]]):
         if code is not None and code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF:
             return chr(code)
         start = self._start(token) + 1 + found.start()
-        self._report(
-            "HW107",
-            f"there is no escape `{found[0]}`",
-            self._lines.span(start, start + len(found[0])),
-            note=r"""the escapes are \n \t \r \0 \\ \" \' \uXXXX and \UXXXXXXXX""",
-            hint=r"a backslash itself is written `\\`",
-        )
+        message = f"there is no escape `{found[0]}`"
+        note = r"""the escapes are \n \t \r \0 \\ \" \' \uXXXX and \UXXXXXXXX"""
+        hint = r"a backslash itself is written `\\`"
+        self._report("HW107", message, self._lines.span(start, start + len(found[0])), note=note, hint=hint)
         return ""
 
     def _report(self, code: str, message: str, span: Span, *, note: str | None = None, hint: str | None = None) -> None:

@@ -18,13 +18,10 @@ def too_deep(statements: Sequence[syntax.Statement | syntax.Include], length: in
         return  # every level costs at least one character
     for statement in statements:
         if (term := _deep_term(_roots(statement))) is not None:
-            yield Diagnostic(
-                "HW106",
-                f"this term is nested more than {DEEPEST} levels deep",
-                term.span,
-                note="every bracket is a level, and so is every operator in a row of them",
-                hint="name parts of it, as in `X = ..., Y = X + ...`",
-            )
+            message = f"this term is nested more than {DEEPEST} levels deep"
+            note = "every bracket is a level, and so is every operator in a row of them"
+            hint = "name parts of it, as in `X = ..., Y = X + ...`"
+            yield Diagnostic("HW106", message, term.span, note=note, hint=hint)
 
 
 def deepest(statements: Sequence[syntax.Statement | syntax.Include]) -> Span | None:

@@ -115,13 +115,10 @@ class _Resolver:
         for label in include.labels:
             if label not in labels:
                 close = get_close_matches(label, labels, 1)
-                self._report(
-                    "HW115",
-                    f"no rule with the label `{label}` in the files included so far",
-                    include,
-                    note=f"the labels there are {', '.join(dict.fromkeys(labels))}" if labels else None,
-                    hint=_label_hint(close[0] if close else None, known=bool(labels)),
-                )
+                message = f"no rule with the label `{label}` in the files included so far"
+                note = f"the labels there are {', '.join(dict.fromkeys(labels))}" if labels else None
+                hint = _label_hint(close[0] if close else None, known=bool(labels))
+                self._report("HW115", message, include, note=note, hint=hint)
         wanted = frozenset(include.labels)
         return [statement for statement in library if isinstance(statement, Rule) and statement.label in wanted]
 

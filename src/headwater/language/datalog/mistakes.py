@@ -102,31 +102,20 @@ def _unfinished(lines: Lines, stop: Stop) -> Diagnostic:
     if "_END" in stop.expected:
         return _missing_stop(lines, stop)
     last = _end_of_code(stop)
-    return Diagnostic(
-        "HW102",
-        f"the text ends in the middle of a statement: expected {_expectation(stop)}",
-        lines.span(last, last + 1),
-    )
+    message = f"the text ends in the middle of a statement: expected {_expectation(stop)}"
+    return Diagnostic("HW102", message, lines.span(last, last + 1))
 
 
 def _missing_stop(lines: Lines, stop: Stop) -> Diagnostic:
     last = _end_of_code(stop)
-    return Diagnostic(
-        "HW102",
-        "this statement has no full stop",
-        lines.span(last, last + 1),
-        hint="end it with `.`, or write `,` before the next goal",
-    )
+    hint = "end it with `.`, or write `,` before the next goal"
+    return Diagnostic("HW102", "this statement has no full stop", lines.span(last, last + 1), hint=hint)
 
 
 def _unclosed(lines: Lines, code: str, bracket: int) -> Diagnostic:
     opening = code[bracket]
-    return Diagnostic(
-        "HW105",
-        f"`{opening}` is never closed in this statement",
-        lines.span(bracket, bracket + 1),
-        hint=f"`{_CLOSED_BY[opening]}` is missing",
-    )
+    message = f"`{opening}` is never closed in this statement"
+    return Diagnostic("HW105", message, lines.span(bracket, bracket + 1), hint=f"`{_CLOSED_BY[opening]}` is missing")
 
 
 def _habit(lines: Lines, stop: Stop) -> Diagnostic | None:

@@ -209,13 +209,10 @@ class _Program:
             name = view.name.lower()
             read = any(name in _reads(reader) for reader in readers if reader is not view)
             if view.query.window is not None and (read or view not in shown):
-                self.text.refuse(
-                    "HW117",
-                    f"the window of `{view.name}` does not hold where another query reads it",
-                    view.query.window.span,
-                    note="a window is that of the query which is shown",
-                    hint=f"leave it out here, and write FROM WINDOW({view.name}, ...) in the last SELECT",
-                )
+                message = f"the window of `{view.name}` does not hold where another query reads it"
+                note = "a window is that of the query which is shown"
+                hint = f"leave it out here, and write FROM WINDOW({view.name}, ...) in the last SELECT"
+                self.text.refuse("HW117", message, view.query.window.span, note=note, hint=hint)
 
     def _select(self, query: Query, queries: Queries, scope: Scope) -> None:
         assert query.select is not None

@@ -123,12 +123,9 @@ def _steps(text: Text) -> Steps | None:
 
 def _refuse_declaration(text: Text, declaration: Declaration) -> None:
     """The session's tables have columns of their own; a key, a stream and a ttl would mean nothing to them."""
-    text.refuse(
-        "HW117",
-        f"`{declaration.relation}` is declared, but the tables here are those of the session",
-        declaration.span,
-        hint="leave the declaration out; hws.evaluate and hws.maintain take texts that declare their tables",
-    )
+    message = f"`{declaration.relation}` is declared, but the tables here are those of the session"
+    hint = "leave the declaration out; hws.evaluate and hws.maintain take texts that declare their tables"
+    text.refuse("HW117", message, declaration.span, hint=hint)
 
 
 @dataclass(slots=True)
@@ -173,12 +170,9 @@ class _Splitter:
 
     def _refuse_window(self, query: Query) -> None:
         if query.window is not None:
-            self.text.refuse(
-                "HW117",
-                "WINDOW(view, size) follows the time of a stream, and the tables of a session have none",
-                query.window.span,
-                hint="run the query embedded, where time moves with the data",
-            )
+            message = "WINDOW(view, size) follows the time of a stream, and the tables of a session have none"
+            hint = "run the query embedded, where time moves with the data"
+            self.text.refuse("HW117", message, query.window.span, hint=hint)
 
     def define(self, views: Sequence[View], scope: _Scope) -> None:
         """The views of one WITH, each before those that read it."""

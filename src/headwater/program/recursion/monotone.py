@@ -144,13 +144,10 @@ class _Flow:
                 if self._standing(name) > 1:
                     yield self._problem(name, goal.span, "joined on")
             case _:
-                yield Diagnostic(
-                    "HW504",
-                    f"the value of `{goal.relation}` is compared with a constant inside its own recursion",
-                    goal.args[place].span or goal.span,
-                    note=f"it moves as rows are added; {self.cycle.around(self.rule, goal.relation)}",
-                    hint="ask for the value from outside the cycle",
-                )
+                message = f"the value of `{goal.relation}` is compared with a constant inside its own recursion"
+                note = f"it moves as rows are added; {self.cycle.around(self.rule, goal.relation)}"
+                hint = "ask for the value from outside the cycle"
+                yield Diagnostic("HW504", message, goal.args[place].span or goal.span, note=note, hint=hint)
 
     def _standing(self, name: str) -> int:
         return sum(
@@ -310,13 +307,9 @@ class _Flow:
 
     def _problem(self, name: str, span: Span | None, use: str, hint: str | None = None) -> Diagnostic:
         origin = self.origin[name]
-        return Diagnostic(
-            "HW504",
-            f"`{name}` in {rule_name(self.rule)} is a value of `{origin}` that still moves, and it is {use}",
-            span or self.rule.span,
-            note=self.cycle.around(self.rule, origin),
-            hint=hint,
-        )
+        message = f"`{name}` in {rule_name(self.rule)} is a value of `{origin}` that still moves, and it is {use}"
+        note = self.cycle.around(self.rule, origin)
+        return Diagnostic("HW504", message, span or self.rule.span, note=note, hint=hint)
 
 
 def _inner(arg: syntax.Term | syntax.Aggregate) -> syntax.Term:

@@ -53,24 +53,17 @@ def _negations(cycle: Cycle) -> Iterator[Diagnostic]:
                 if span is not None and (atom.relation, span) in reported:
                     continue
                 reported.add((atom.relation, span))
-                yield Diagnostic(
-                    "HW501",
-                    f"`{atom.relation}` is negated inside the cycle that defines it",
-                    span,
-                    note=cycle.around(rule, atom.relation),
-                    hint="split the relation in two, so that the negated one is complete before it is asked",
-                )
+                message = f"`{atom.relation}` is negated inside the cycle that defines it"
+                hint = "split the relation in two, so that the negated one is complete before it is asked"
+                yield Diagnostic("HW501", message, span, note=cycle.around(rule, atom.relation), hint=hint)
 
 
 def _aggregates(cycle: Cycle) -> Iterator[Diagnostic]:
     several = [rule for rule in cycle.rules if len(value_columns(rule.head)) > 1]
     for rule in several:
-        yield Diagnostic(
-            "HW505",
-            f"recursive relation `{rule.head.relation}` aggregates more than one column",
-            rule.head.span or rule.span,
-            hint="derive one relation per aggregate and join them",
-        )
+        message = f"recursive relation `{rule.head.relation}` aggregates more than one column"
+        hint = "derive one relation per aggregate and join them"
+        yield Diagnostic("HW505", message, rule.head.span or rule.span, hint=hint)
     if several:
         return
     wavering = [rule for rule in cycle.rules if wavers(rule, cycle.relations)]
@@ -91,13 +84,8 @@ def _wavering(rule: Rule, cycle: Cycle) -> Diagnostic:
     hint = "give the cycle a stage argument that counts up (`J1 = J + 1`)"
     if monotone:
         hint += f", or use `{monotone}<(K, N)>` if the values only grow"
-    return Diagnostic(
-        "HW502",
-        f"`{aggregate.function}` stands inside a recursion, where more rows could undo its value",
-        aggregate.span or rule.span,
-        note=cycle.around(rule, read),
-        hint=hint,
-    )
+    message = f"`{aggregate.function}` stands inside a recursion, where more rows could undo its value"
+    return Diagnostic("HW502", message, aggregate.span or rule.span, note=cycle.around(rule, read), hint=hint)
 
 
 def _alone(program: Program) -> Iterator[Diagnostic]:
@@ -106,12 +94,9 @@ def _alone(program: Program) -> Iterator[Diagnostic]:
         shapes = [arg for arg in rule.head.args if isinstance(arg, Aggregate)]
         single = next((shape for shape in shapes if shape.function in _STAND_ALONE), None)
         if single is not None and len(shapes) > 1:
-            yield Diagnostic(
-                "HW507",
-                f"`{single.function}` stands beside another aggregate in the head of `{rule.head.relation}`",
-                single.span or rule.span,
-                hint=f"derive `{single.function}` in a relation of its own and join the two by their group",
-            )
+            message = f"`{single.function}` stands beside another aggregate in the head of `{rule.head.relation}`"
+            hint = f"derive `{single.function}` in a relation of its own and join the two by their group"
+            yield Diagnostic("HW507", message, single.span or rule.span, hint=hint)
 
 
 def _carried(program: Program) -> Iterator[Diagnostic]:
@@ -124,13 +109,10 @@ def _carried(program: Program) -> Iterator[Diagnostic]:
         if len(shapes) != 1 or shapes[0].function not in PICK_ONE:
             beside = " and ".join(f"`{shape.function}`" for shape in shapes) or "no aggregate"
             arg = rule.head.args[carried[0]]
-            yield Diagnostic(
-                "HW514",
-                f"a value is carried along with {beside} in the head of `{rule.head.relation}`",
-                arg.span or rule.span,
-                note="it goes with the best value of one `min` or `max`, as in `min<(C, P)>`",
-                hint="derive the other aggregates in a relation of their own and join the two by their group",
-            )
+            message = f"a value is carried along with {beside} in the head of `{rule.head.relation}`"
+            note = "it goes with the best value of one `min` or `max`, as in `min<(C, P)>`"
+            hint = "derive the other aggregates in a relation of their own and join the two by their group"
+            yield Diagnostic("HW514", message, arg.span or rule.span, note=note, hint=hint)
 
 
 def _pooling(program: Program) -> Iterator[Diagnostic]:
@@ -147,19 +129,13 @@ def _pooling(program: Program) -> Iterator[Diagnostic]:
             kinds = [arg.function for arg in model.head.args if isinstance(arg, Aggregate)]
             fixed = next((kind for kind in kinds if not AGGREGATES[kind].pools), None)
             if fixed is not None:
-                yield Diagnostic(
-                    "HW506",
-                    f"a plain value cannot be added to `{rule.head.relation}`, a `{fixed}` by {rule_name(model)}",
-                    rule.head.span or rule.span,
-                    hint=f"aggregate with `{fixed}` in every rule, or derive the plain rows under another name",
-                )
+                message = f"a plain value cannot be added to `{rule.head.relation}`, a `{fixed}` by {rule_name(model)}"
+                hint = f"aggregate with `{fixed}` in every rule, or derive the plain rows under another name"
+                yield Diagnostic("HW506", message, rule.head.span or rule.span, hint=hint)
         elif _shape(rule) != _shape(model):
-            yield Diagnostic(
-                "HW503",
-                f"the rules for `{rule.head.relation}` aggregate in different ways",
-                rule.head.span or rule.span,
-                note=f"{rule_name(model)} has {_shown(model)}, this one {_shown(rule)}",
-            )
+            message = f"the rules for `{rule.head.relation}` aggregate in different ways"
+            note = f"{rule_name(model)} has {_shown(model)}, this one {_shown(rule)}"
+            yield Diagnostic("HW503", message, rule.head.span or rule.span, note=note)
 
 
 def _shape(rule: Rule) -> tuple[tuple[int, str, int | None], ...]:

@@ -215,14 +215,9 @@ def _warning(cycle: Cycle, steps: list[_Step]) -> Diagnostic:
     listed = " and ".join(f"`{variable.partition(chr(39))[0]}`" for _, variable in columns)
     grow = "grows" if len(columns) == 1 else "grow"
     span = rule.head.args[columns[0][0]].span or rule.head.span
-    return Diagnostic(
-        "HW701",
-        f"this recursion may never end: {listed} {grow} each time round",
-        span,
-        note=f"{rule_name(rule)} makes new values; {cycle.around(rule, steps[0].start[0])}",
-        hint=_way_out(steps),
-        severity=Severity.WARNING,
-    )
+    message = f"this recursion may never end: {listed} {grow} each time round"
+    note = f"{rule_name(rule)} makes new values; {cycle.around(rule, steps[0].start[0])}"
+    return Diagnostic("HW701", message, span, note=note, hint=_way_out(steps), severity=Severity.WARNING)
 
 
 def _way_out(steps: list[_Step]) -> str:

@@ -76,43 +76,30 @@ def time_problems(program: Program) -> Iterator[Diagnostic]:
     clock = clock_type(program)
     for relation in program.relations:
         if clock is not None and _time_type(relation) not in (None, clock):
-            yield Diagnostic(
-                "HW411",
-                f"the time of stream `{relation.name}` is no {clock.value}, as that of the first stream is",
-                relation.span,
-                note="all streams of a program share one clock",
-                hint="declare the first column of all streams with one type",
-            )
+            message = f"the time of stream `{relation.name}` is no {clock.value}, as that of the first stream is"
+            note = "all streams of a program share one clock"
+            hint = "declare the first column of all streams with one type"
+            yield Diagnostic("HW411", message, relation.span, note=note, hint=hint)
         yield from _extents(relation, clock)
     streams = {relation.name for relation in program.relations if relation.kind is Kind.STREAM}
     for rule in program.rules:
         time = rule.head.args[0] if not rule.body and rule.head.relation in streams else None
         if isinstance(time, Constant) and isinstance(time.value, int) and time.value >= FOREVER:
-            yield Diagnostic(
-                "HW412",
-                f"the time of this fact of `{rule.head.relation}` lies beyond the end of time",
-                time.span or rule.span,
-                note=TOO_FAR,
-                hint="give it an earlier one; a row that is always there can be a fact of a `relation`",
-            )
+            message = f"the time of this fact of `{rule.head.relation}` lies beyond the end of time"
+            hint = "give it an earlier one; a row that is always there can be a fact of a `relation`"
+            yield Diagnostic("HW412", message, time.span or rule.span, note=TOO_FAR, hint=hint)
 
 
 def _extents(relation: Relation, clock: Type | None) -> Iterator[Diagnostic]:
     if relation.kind is Kind.STREAM and relation.key is not None and 0 in relation.key:
-        yield Diagnostic(
-            "HW221",
-            f"the time of stream `{relation.name}` cannot be part of its key",
-            relation.span,
-            note="a newer row takes the place of an older one with its key, so the time tells them apart anyway",
-            hint="leave it out of the key; if rows of all times are to stay, leave out the key",
-        )
+        message = f"the time of stream `{relation.name}` cannot be part of its key"
+        note = "a newer row takes the place of an older one with its key, so the time tells them apart anyway"
+        hint = "leave it out of the key; if rows of all times are to stay, leave out the key"
+        yield Diagnostic("HW221", message, relation.span, note=note, hint=hint)
     if relation.lateness is not None and relation.kind is not Kind.STREAM:
-        yield Diagnostic(
-            "HW219",
-            f"`{relation.name}` has a lateness, but its rows have no time",
-            relation.span,
-            hint=f"declare `stream {relation.name}(...)` with the time in the first column",
-        )
+        message = f"`{relation.name}` has a lateness, but its rows have no time"
+        hint = f"declare `stream {relation.name}(...)` with the time in the first column"
+        yield Diagnostic("HW219", message, relation.span, hint=hint)
     window = relation.window
     place = (window.span if window else None) or relation.span
     spans: list[tuple[str, Duration | int | None, Span | None]] = [
@@ -131,12 +118,8 @@ def _extents(relation: Relation, clock: Type | None) -> Iterator[Diagnostic]:
                 "or declare the column a timestamp",
             )
         elif span is not None and _units(span) == 0 and word != "lateness":
-            yield Diagnostic(
-                "HW220",
-                f"a {word} of 0 keeps no row",
-                where,
-                hint="give it a length, or leave it out if rows are never to expire",
-            )
+            hint = "give it a length, or leave it out if rows are never to expire"
+            yield Diagnostic("HW220", f"a {word} of 0 keeps no row", where, hint=hint)
     if window is not None and type(window.slide) is type(window.size):
         size, slide = _units(window.size), _units(window.slide)
         if size is not None and slide is not None and slide > size:

@@ -45,36 +45,27 @@ def sequence_problems(program: Program) -> Iterator[Diagnostic]:
 
 def _timeless(rule: Rule, goal: Negation) -> Diagnostic:
     name = goal.atom.relation
-    return Diagnostic(
-        "HW508",
-        f"`{name}` is negated in {rule_name(rule)}, whose rows have a time, but its own rows have none",
-        goal.span or rule.span,
-        note=f"a negated goal sees what has arrived up to the time of the head, and `{name}` does not say when",
-        hint=f"derive `{name}` with its time as the first argument, or leave the time out of the head to ask about now",
-    )
+    message = f"`{name}` is negated in {rule_name(rule)}, whose rows have a time, but its own rows have none"
+    note = f"a negated goal sees what has arrived up to the time of the head, and `{name}` does not say when"
+    hint = f"derive `{name}` with its time as the first argument, or leave the time out of the head to ask about now"
+    return Diagnostic("HW508", message, goal.span or rule.span, note=note, hint=hint)
 
 
 def _negated_time(rule: Rule, goal: Negation) -> Iterator[Diagnostic]:
     first, head = goal.atom.args[0], rule.head.args[0]
     same = isinstance(first, Variable) and isinstance(head, Variable) and first.name == head.name
     if not same and not isinstance(first, Wildcard):
-        yield Diagnostic(
-            "HW508",
-            f"the negated goal `{goal.atom.relation}` asks for a time of its own in {rule_name(rule)}",
-            goal.span or rule.span,
-            note="it sees what has arrived up to the time of the head",
-            hint="write `_`, or the time of the head, in its first place",
-        )
+        message = f"the negated goal `{goal.atom.relation}` asks for a time of its own in {rule_name(rule)}"
+        note = "it sees what has arrived up to the time of the head"
+        hint = "write `_`, or the time of the head, in its first place"
+        yield Diagnostic("HW508", message, goal.span or rule.span, note=note, hint=hint)
 
 
 def _refused(rule: Rule, goal: Negation, reason: str) -> Diagnostic:
-    return Diagnostic(
-        "HW508",
-        f"{rule_name(rule)} is not sequential, but takes part in the negation of `{goal.atom.relation}`",
-        rule.span,
-        note=f"{reason}, so what was absent at that time could still come",
-        hint="let the head's time be the `largest` of the times of all its goals",
-    )
+    message = f"{rule_name(rule)} is not sequential, but takes part in the negation of `{goal.atom.relation}`"
+    note = f"{reason}, so what was absent at that time could still come"
+    hint = "let the head's time be the `largest` of the times of all its goals"
+    return Diagnostic("HW508", message, rule.span, note=note, hint=hint)
 
 
 def _disorder(rule: Rule, relations: Mapping[str, Relation]) -> str | None:

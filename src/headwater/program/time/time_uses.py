@@ -25,13 +25,10 @@ def time_use_problems(program: Program) -> Iterator[Diagnostic]:
     wanted = asked(program)
     spans = {relation.name: relation.span for relation in program.relations}
     for name in sorted(wanted & timeless(program)):
-        yield Diagnostic(
-            "HW509",
-            f"the time of `{name}` is asked for, but its rows have no single one",
-            spans[name],
-            note="they add up rows of many times, or a better value of their recursion may come with a later time",
-            hint="write `_` for it; over the rows below, `max<T>` tells the latest of their times",
-        )
+        message = f"the time of `{name}` is asked for, but its rows have no single one"
+        note = "they add up rows of many times, or a better value of their recursion may come with a later time"
+        hint = "write `_` for it; over the rows below, `max<T>` tells the latest of their times"
+        yield Diagnostic("HW509", message, spans[name], note=note, hint=hint)
     for cycle in cycles(program):
         moving = cycle.relations & wanted
         for rule in cycle.recursive_rules() if moving else ():

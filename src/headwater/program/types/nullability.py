@@ -82,12 +82,9 @@ def null_problems(program: Program, columns: Columns, registry: Registry) -> Ite
             for at in sorted(null_places(rule, columns, registry) - columns[relation.name]):
                 column, arg = relation.columns[at], rule.head.args[at]
                 kind = column.type.value if column.type else "int"
-                yield Diagnostic(
-                    "HW410",
-                    f"column {at + 1} of `{relation.name}` is declared without nulls, but this may be null",
-                    arg.span or rule.head.span or rule.span,
-                    hint=f"declare it `{column.name}: {kind}?`, or keep nulls out with `is_not_null` or `coalesce`",
-                )
+                message = f"column {at + 1} of `{relation.name}` is declared without nulls, but this may be null"
+                hint = f"declare it `{column.name}: {kind}?`, or keep nulls out with `is_not_null` or `coalesce`"
+                yield Diagnostic("HW410", message, arg.span or rule.head.span or rule.span, hint=hint)
         for atom, _ in body_atoms(rule):
             yield from _never_there(atom, declared.keys(), columns)
     for query in program.queries:
@@ -99,12 +96,9 @@ def _never_there(atom: syntax.Atom, declared: Collection[str], columns: Columns)
         return
     for at, arg in enumerate(atom.args):
         if isinstance(arg, syntax.Constant) and arg.value is None and at not in columns[atom.relation]:
-            yield Diagnostic(
-                "HW410",
-                f"column {at + 1} of `{atom.relation}` is declared without nulls, so it is never null",
-                arg.span or atom.span,
-                hint="put a `?` behind its type in the declaration, as in `cost: int?`",
-            )
+            message = f"column {at + 1} of `{atom.relation}` is declared without nulls, so it is never null"
+            hint = "put a `?` behind its type in the declaration, as in `cost: int?`"
+            yield Diagnostic("HW410", message, arg.span or atom.span, hint=hint)
 
 
 def may_be_null(term: syntax.Term, maybe: frozenset[str] | set[str], registry: Registry) -> bool:

@@ -51,12 +51,8 @@ def rule_problems(rule: syntax.Rule, columns: Columns, types: Variables, registr
             value = term_type(arg.args[-1], types, registry)
             if not aggregates(arg.function, value) and value is not None:
                 hint = "take them as numbers, `to_float(X)`, or declare what the list holds, `list<int>`"
-                yield Diagnostic(
-                    "HW406",
-                    f"`{arg.function}` cannot add up values of type {value.value}",
-                    arg.span,
-                    hint=hint if value is Type.ANY else None,
-                )
+                message = f"`{arg.function}` cannot add up values of type {value.value}"
+                yield Diagnostic("HW406", message, arg.span, hint=hint if value is Type.ANY else None)
 
 
 def query_problems(query: syntax.Query, columns: Columns) -> Iterator[Diagnostic]:
@@ -77,13 +73,10 @@ def _atom(atom: syntax.Atom, columns: Columns, places: dict[str, tuple[Type, str
                     if name not in places or known is Type.ANY:
                         places[name] = column, where
                 else:
-                    yield Diagnostic(
-                        "HW402",
-                        f"variable `{name}` is {known.value} and {column.value} at once",
-                        arg.span or atom.span,
-                        note=f"it is {known.value} {origin} and {column.value} {where}",
-                        hint=_mixed(name, known, column),
-                    )
+                    message = f"variable `{name}` is {known.value} and {column.value} at once"
+                    note = f"it is {known.value} {origin} and {column.value} {where}"
+                    hint = _mixed(name, known, column)
+                    yield Diagnostic("HW402", message, arg.span or atom.span, note=note, hint=hint)
             case _:
                 pass
 
@@ -102,11 +95,8 @@ def _literal(constant: syntax.Constant, column: Type, relation: str, place: int)
             "HW408", "this is not a moment in time", constant.span, hint='write it as "2026-01-31 08:00:00" (ISO 8601)'
         )
         return
-    yield Diagnostic(
-        "HW401",
-        f"column {place + 1} of `{relation}` is {column.value}, but this is {_kind(constant.type)}",
-        constant.span,
-    )
+    message = f"column {place + 1} of `{relation}` is {column.value}, but this is {_kind(constant.type)}"
+    yield Diagnostic("HW401", message, constant.span)
 
 
 def _kind(given: Type) -> str:
@@ -166,11 +156,8 @@ def _call(call: syntax.Call, types: Variables, registry: Registry) -> Iterator[D
     for place, arg in enumerate(call.args):
         given, wanted = term_type(arg, types, registry), function.parameter(place)
         if given is not None and wanted is not None and not flows(given, wanted):
-            yield Diagnostic(
-                "HW405",
-                f"argument {place + 1} of `{call.function}` is {given.value}, but it takes {_kind(wanted)}",
-                arg.span or call.span,
-            )
+            message = f"argument {place + 1} of `{call.function}` is {given.value}, but it takes {_kind(wanted)}"
+            yield Diagnostic("HW405", message, arg.span or call.span)
     if function.pattern is not None and function.pattern < len(call.args):
         yield from _pattern(call, call.args[function.pattern])
     if function.name == "has_type" and isinstance(call.args[-1], syntax.Constant) and not _names_type(call.args[-1]):
@@ -185,12 +172,8 @@ def _call(call: syntax.Call, types: Variables, registry: Registry) -> Iterator[D
 def _pattern(call: syntax.Call, arg: syntax.Term) -> Iterator[Diagnostic]:
     """A constant regular expression is looked at before it meets any text."""
     if isinstance(arg, syntax.Constant) and isinstance(arg.value, str) and (reason := problem(arg.value)) is not None:
-        yield Diagnostic(
-            "HW413",
-            f"`{arg.value}` is no regular expression that can be run",
-            arg.span or call.span,
-            note=reason,
-        )
+        message = f"`{arg.value}` is no regular expression that can be run"
+        yield Diagnostic("HW413", message, arg.span or call.span, note=reason)
 
 
 def _names_type(constant: syntax.Constant) -> bool:

@@ -210,13 +210,10 @@ def is_set(value: Any) -> bool:
 
 
 def _limited(text: Text, name: str, place: exp.Expr) -> Diagnostic:
-    return text.problem(
-        "HW117",
-        f"{name.upper()} is only understood on the outermost query",
-        place,
-        note="a view that is maintained has no order, so there is no first row",
-        hint="keep the best of each group with min or max, or put LIMIT at the end of the whole query",
-    )
+    message = f"{name.upper()} is only understood on the outermost query"
+    note = "a view that is maintained has no order, so there is no first row"
+    hint = "keep the best of each group with min or max, or put LIMIT at the end of the whole query"
+    return text.problem("HW117", message, place, note=note, hint=hint)
 
 
 def _unknown(text: Text, node: exp.Expr) -> Diagnostic:

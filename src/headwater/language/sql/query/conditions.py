@@ -162,12 +162,8 @@ class Conditions:
         if not any(value.nullable for value in (*wanted, *rows.values)):
             return [[found]]
         if len(wanted) > 1:
-            self.text.refuse(
-                "HW117",
-                "NOT IN over several columns that may be null is not translated",
-                node,
-                hint="write NOT EXISTS (SELECT 1 FROM ... WHERE ...), which says what a null means",
-            )
+            hint = "write NOT EXISTS (SELECT 1 FROM ... WHERE ...), which says what a null means"
+            self.text.refuse("HW117", "NOT IN over several columns that may be null is not translated", node, hint=hint)
         anything = Negation(self._some(rows, None, node), span=span)
         nulls: list[Piece] = []
         if rows.values[0].nullable:
@@ -188,12 +184,8 @@ class Conditions:
         wanted = [self.values.value(item) for item in items]
         rows = self._translator.rows(query, self.body, values=True)
         if len(rows.values) != len(wanted):
-            self.text.refuse(
-                "HW201",
-                f"{len(wanted)} value(s) are looked up in a subquery of {len(rows.values)} column(s)",
-                node,
-                hint="select as many columns as stand before IN",
-            )
+            message = f"{len(wanted)} value(s) are looked up in a subquery of {len(rows.values)} column(s)"
+            self.text.refuse("HW201", message, node, hint="select as many columns as stand before IN")
         return [_fitted(value, other) for value, other in zip(wanted, rows.values, strict=True)], rows
 
 

@@ -120,12 +120,8 @@ class Joins:
 
     def _table(self, node: exp.Table) -> Table:
         if not isinstance(node.this, exp.Identifier):
-            self.text.refuse(
-                "HW117",
-                f"`{self.text.written(node)}` in FROM is not translated",
-                node,
-                hint="write a table, a view, a subquery, VALUES, or WINDOW(view, size) around the only table",
-            )
+            hint = "write a table, a view, a subquery, VALUES, or WINDOW(view, size) around the only table"
+            self.text.refuse("HW117", f"`{self.text.written(node)}` in FROM is not translated", node, hint=hint)
         return self.translator.named(node, self.body.scope)
 
     def _named(self, table: Table, alias: str, node: exp.Expr) -> _Side:
@@ -139,12 +135,8 @@ class Joins:
 
     def _renamed(self, table: Table, names: list[str], node: exp.Expr) -> Table:
         if table.open or len(names) != len(table.columns):
-            self.text.refuse(
-                "HW201",
-                f"{len(names)} names for {len(table.columns)} columns",
-                node,
-                hint="name every column once, or none",
-            )
+            message = f"{len(names)} names for {len(table.columns)} columns"
+            self.text.refuse("HW201", message, node, hint="name every column once, or none")
         columns = [replace(old, name=name) for name, old in zip(names, table.columns, strict=True)]
         return Table(table.relation, columns, table.hidden, table.key, base=table.base)
 
@@ -236,13 +228,10 @@ class Joins:
         lacking = [*(left.sources if side != "LEFT" else ()), *(right.sources if side != "RIGHT" else ())]
         for source in lacking:
             if source.table.relation in self.translator.recursive:
-                self.text.refuse(
-                    "HW512",
-                    f"`{source.table.relation}` is read through an outer join inside its own recursion",
-                    join,
-                    note="a row of the other side would count as unmatched only until a match is derived",
-                    hint="write an inner JOIN here, and the outer join in a query over the finished view",
-                )
+                message = f"`{source.table.relation}` is read through an outer join inside its own recursion"
+                note = "a row of the other side would count as unmatched only until a match is derived"
+                hint = "write an inner JOIN here, and the outer join in a query over the finished view"
+                self.text.refuse("HW512", message, join, note=note, hint=hint)
         together = self._beside(left, right)
         self._take(together)
         shared = self._shared(join, left.sources, right.sources)

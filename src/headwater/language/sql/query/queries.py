@@ -54,13 +54,9 @@ class Queries:
         database = ".".join(part.name for part in node.parts[:-1]).lower()
         first = self._databases.setdefault(key, database)
         if database != first:
-            self.text.refuse(
-                "HW231",
-                f"`{node.name}` is a table of two databases here",
-                node,
-                note="a table goes by its own name, without that of its database",
-                hint="give the tables names of their own; on Spark, hws.sql tells them apart",
-            )
+            note = "a table goes by its own name, without that of its database"
+            hint = "give the tables names of their own; on Spark, hws.sql tells them apart"
+            self.text.refuse("HW231", f"`{node.name}` is a table of two databases here", node, note=note, hint=hint)
 
     # Relations
 
@@ -160,12 +156,8 @@ class Queries:
     def _same_width(self, tables: list[Table], parts: list[exp.Expr]) -> None:
         for table, part in zip(tables, parts, strict=True):
             if len(table.columns) != len(tables[0].columns):
-                self.text.refuse(
-                    "HW201",
-                    f"this part has {len(table.columns)} columns, the first one {len(tables[0].columns)}",
-                    part,
-                    hint="select the same number of columns in every part",
-                )
+                message = f"this part has {len(table.columns)} columns, the first one {len(tables[0].columns)}"
+                self.text.refuse("HW201", message, part, hint="select the same number of columns in every part")
 
     # Subqueries in conditions and as values
 
@@ -211,12 +203,8 @@ class Queries:
 
     def _refuse_borrowed(self, body: Body, query: exp.Expr) -> NoReturn:
         names = ", ".join(f"`{found.column.name}`" for found in body.borrowed.values())
-        self.text.refuse(
-            "HW117",
-            f"this subquery uses {names} of the query around it in a way that is not translated",
-            query,
-            hint="write it as a join, or with EXISTS over a plain SELECT",
-        )
+        message = f"this subquery uses {names} of the query around it in a way that is not translated"
+        self.text.refuse("HW117", message, query, hint="write it as a join, or with EXISTS over a plain SELECT")
 
     def asked(self, inner: Body, values: list[Value], place: exp.Expr) -> Atom:
         """A subquery's body as a relation over its values and the columns it borrows, ready to be asked."""
@@ -258,12 +246,8 @@ class Queries:
         query = _unbracketed(query)
         single = isinstance(query, exp.Select) and self.selects.grouped(query) and not query.args.get("group")
         if not single or not isinstance(query, exp.Select) or len(query.expressions) != 1:
-            self.text.refuse(
-                "HW117",
-                "this subquery may give more than one value",
-                query,
-                hint="select one aggregate, such as max(...), or join with the subquery in FROM",
-            )
+            hint = "select one aggregate, such as max(...), or join with the subquery in FROM"
+            self.text.refuse("HW117", "this subquery may give more than one value", query, hint=hint)
         name = self.context.relation(f"{body.owner}'value")
         fenced = body.inside(name)
         before = len(self.context.rules)

@@ -147,12 +147,8 @@ class Selects:
         found = []
         for source in sources:
             if source.table.open:
-                self.text.refuse(
-                    "HW232",
-                    f"`*` needs to know the columns of `{source.alias}`",
-                    node,
-                    hint=f"declare it with CREATE TABLE {source.alias} (...), or name the columns",
-                )
+                hint = f"declare it with CREATE TABLE {source.alias} (...), or name the columns"
+                self.text.refuse("HW232", f"`*` needs to know the columns of `{source.alias}`", node, hint=hint)
             for at, column in enumerate(source.table.columns):
                 if wanted or column.name.lower() not in source.merged:
                     made_up = column_at(source.alias, column.name, node)
@@ -249,12 +245,8 @@ class Selects:
             if node in known or isinstance(node, exp.Query):
                 return
             if isinstance(node, exp.Column) and body.column(node).variable.name in own:
-                self.text.refuse(
-                    "HW511",
-                    f"`{self.text.written(node)}` is neither grouped nor aggregated",
-                    node,
-                    hint=f"add it to GROUP BY, or write min({node.name})",
-                )
+                message = f"`{self.text.written(node)}` is neither grouped nor aggregated"
+                self.text.refuse("HW511", message, node, hint=f"add it to GROUP BY, or write min({node.name})")
             for child in node.iter_expressions():
                 look(child)
 
@@ -266,22 +258,15 @@ class Selects:
         self.read(select, body)
         items = self.items(select, body)
         if select.args.get("having") is not None:
-            self.text.refuse(
-                "HW117",
-                "HAVING inside a recursion is not translated",
-                select.args["having"],
-                hint="filter rows in WHERE, or groups in a view over the recursive one",
-            )
+            hint = "filter rows in WHERE, or groups in a view over the recursive one"
+            self.text.refuse("HW117", "HAVING inside a recursion is not translated", select.args["having"], hint=hint)
         keys = list(self._keys(select, body, items))
         for key in keys:
             if not any(self._equals(item.node, key, body) for item in items):
-                self.text.refuse(
-                    "HW511",
-                    f"`{self.text.written(key)}` is grouped by, but not selected",
-                    key,
-                    note="inside a recursion the groups are those of the view: one row is kept for its other columns",
-                    hint="select it as a column of the view, or leave it out of GROUP BY",
-                )
+                message = f"`{self.text.written(key)}` is grouped by, but not selected"
+                note = "inside a recursion the groups are those of the view: one row is kept for its other columns"
+                hint = "select it as a column of the view, or leave it out of GROUP BY"
+                self.text.refuse("HW511", message, key, note=note, hint=hint)
         values = Values(body, self.translator.scalar)
         found: list[Value] = []
         head: list[Term | Aggregate] = []
@@ -291,12 +276,9 @@ class Selects:
                 head.append(aggregate)
             else:
                 if not any(self._equals(item.node, key, body) for key in keys):
-                    self.text.refuse(
-                        "HW511",
-                        f"`{self.text.written(item.node)}` is neither grouped nor one aggregate",
-                        item.node,
-                        hint="inside a recursion every column is a key of GROUP BY, or one aggregate alone",
-                    )
+                    message = f"`{self.text.written(item.node)}` is neither grouped nor one aggregate"
+                    hint = "inside a recursion every column is a key of GROUP BY, or one aggregate alone"
+                    self.text.refuse("HW511", message, item.node, hint=hint)
                 value = values.value(item.node)
                 head.append(value.term)
             found.append(value)
@@ -313,12 +295,8 @@ class Selects:
         function = AGGREGATES.get(type(node)) or str(node.this).lower()
         given = node.expressions if isinstance(node, exp.Anonymous) else [node.this]
         if isinstance(node.this, exp.Star | exp.Distinct):
-            self.text.refuse(
-                "HW117",
-                f"`{self.text.written(node)}` inside a recursion is not translated",
-                node,
-                hint="aggregate over the recursive view, from outside",
-            )
+            message = f"`{self.text.written(node)}` inside a recursion is not translated"
+            self.text.refuse("HW117", message, node, hint="aggregate over the recursive view, from outside")
         found = [values.value(each) for each in given]
         kind = Type.INT if "count" in function else found[-1].type
         return Value(found[-1].term, kind, True, found[-1].date and kind is Type.TIMESTAMP), Aggregate(
@@ -379,12 +357,8 @@ class _Grouped:
         distinct = isinstance(node.this, exp.Distinct)
         given = node.this.expressions if distinct else [node.this, *(node.expressions or [])]
         if len(given) != 1:
-            self.text.refuse(
-                "HW217",
-                f"`{function}` over several columns is not translated",
-                node,
-                hint="join them first: count(DISTINCT a || ',' || b)",
-            )
+            message = f"`{function}` over several columns is not translated"
+            self.text.refuse("HW217", message, node, hint="join them first: count(DISTINCT a || ',' || b)")
         value = constant(1, Type.INT) if isinstance(given[0], exp.Star) else self.values.value(given[0])
         if test is not None:
             truth = self.values.truth(test).term

@@ -65,12 +65,9 @@ class Views:
             read = set() if view.recursive else mentioned(view)
             later = next((other for other in views[at + 1 :] if other.name.lower() in read), None)
             if later is not None and not self._is_known(later.name.lower(), outside):
-                self.text.refuse(
-                    "HW233",
-                    f"`{view.name}` reads `{later.name}`, which comes after it",
-                    view.span,
-                    hint=f"put `{later.name}` first; or, if they read each other, write RECURSIVE before both",
-                )
+                message = f"`{view.name}` reads `{later.name}`, which comes after it"
+                hint = f"put `{later.name}` first; or, if they read each other, write RECURSIVE before both"
+                self.text.refuse("HW233", message, view.span, hint=hint)
 
     def _relation(self, name: str, owner: str) -> str:
         if name.lower() not in self.context.taken or not owner:
@@ -110,12 +107,9 @@ class Views:
             return table
         refuse_kept(self.text, view)
         if len(view.columns) != len(table.columns):
-            self.text.refuse(
-                "HW201",
-                f"`{view.name}` names {len(view.columns)} columns, but its query has {len(table.columns)}",
-                view.columns[0].span if view.columns else view.span,
-                hint="name as many columns as the query selects",
-            )
+            message = f"`{view.name}` names {len(view.columns)} columns, but its query has {len(table.columns)}"
+            hint = "name as many columns as the query selects"
+            self.text.refuse("HW201", message, view.columns[0].span if view.columns else view.span, hint=hint)
         columns = [replace(old, name=new.name) for new, old in zip(view.columns, table.columns, strict=True)]
         return self.context.define(Table(table.relation, columns, table.hidden, table.key, span=table.span))
 
@@ -124,25 +118,18 @@ def refuse_kept(text: Text, view: View) -> None:
     """A view that is not recursive has no `min() AS cost` in its head."""
     for column in view.columns or ():
         if column.aggregate is not None:
-            text.refuse(
-                "HW217",
-                f"`{column.aggregate}() AS {column.name}` is for recursive views",
-                column.span,
-                hint=f"write {column.aggregate}(...) in the SELECT list, with GROUP BY",
-            )
+            message = f"`{column.aggregate}() AS {column.name}` is for recursive views"
+            hint = f"write {column.aggregate}(...) in the SELECT list, with GROUP BY"
+            text.refuse("HW217", message, column.span, hint=hint)
 
 
 def refuse_equal_names(text: Text, relation: str, columns: Iterable[HeadColumn | ColumnDeclaration]) -> None:
     seen: set[str] = set()
     for column in columns:
         if column.name.lower() in seen:
-            text.refuse(
-                "HW205",
-                f"`{relation}` has two columns called `{column.name}`",
-                column.span,
-                note="capitals make no difference to names of columns",
-                hint="rename one of them",
-            )
+            message = f"`{relation}` has two columns called `{column.name}`"
+            note = "capitals make no difference to names of columns"
+            text.refuse("HW205", message, column.span, note=note, hint="rename one of them")
         seen.add(column.name.lower())
 
 
@@ -224,15 +211,9 @@ class _Recursion:
         self._note_bags(view)
         branches = self._branches(view)
         if all(self._is_recursive(branch) for branch in branches) and len(self.group) == 1:
-            self.context.notes.append(
-                Diagnostic(
-                    "HW703",
-                    f"`{view.name}` is always empty: every part of it reads `{view.name}` itself",
-                    view.span,
-                    hint="add a part that does not, for the rows to begin with: SELECT ... UNION SELECT ...",
-                    severity=Severity.WARNING,
-                )
-            )
+            message = f"`{view.name}` is always empty: every part of it reads `{view.name}` itself"
+            hint = "add a part that does not, for the rows to begin with: SELECT ... UNION SELECT ..."
+            self.context.notes.append(Diagnostic("HW703", message, view.span, hint=hint, severity=Severity.WARNING))
         scope = self._inside(view)
         aggregates = self._aggregates(view)
         # Parts without recursion first: they show the types.
@@ -260,12 +241,8 @@ class _Recursion:
             part = self.translator.relation(branch, scope, inner, distinct=True)
             found = self._copied(part, name, aggregates)
         if len(found) != len(table.columns):
-            self.text.refuse(
-                "HW201",
-                f"this part of `{view.name}` has {len(found)} columns, not {len(table.columns)}",
-                branch,
-                hint="select the same number of columns in every part",
-            )
+            message = f"this part of `{view.name}` has {len(found)} columns, not {len(table.columns)}"
+            self.text.refuse("HW201", message, branch, hint="select the same number of columns in every part")
         return found
 
     def _is_pooled(self, branch: exp.Select, aggregates: dict[int, str]) -> bool:
@@ -295,12 +272,8 @@ class _Recursion:
             if column.aggregate is None:
                 continue
             if column.aggregate not in _KEPT:
-                self.text.refuse(
-                    "HW217",
-                    f"there is no aggregate `{column.aggregate}`",
-                    column.span,
-                    hint="write min() AS cost, max() AS ..., sum() AS ...",
-                )
+                message = f"there is no aggregate `{column.aggregate}`"
+                self.text.refuse("HW217", message, column.span, hint="write min() AS cost, max() AS ..., sum() AS ...")
             found[at] = column.aggregate
         return found
 

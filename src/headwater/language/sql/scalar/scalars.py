@@ -145,12 +145,8 @@ class Values:
         if not _comparable(left.type, right.type):
             assert left.type is not None
             assert right.type is not None
-            self.text.refuse(
-                "HW404",
-                f"{left.type.value} and {right.type.value} cannot be compared",
-                node,
-                hint="cast one side: CAST(... AS STRING)",
-            )
+            message = f"{left.type.value} and {right.type.value} cannot be compared"
+            self.text.refuse("HW404", message, node, hint="cast one side: CAST(... AS STRING)")
         return left, right
 
     def _is(self, node: exp.Is, span: Span | None) -> Value:

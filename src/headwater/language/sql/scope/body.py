@@ -130,12 +130,9 @@ class Body:
 
     def _refuse_two(self, source: Source, name: str, node: exp.Column) -> None:
         if sum(column.name.lower() == name.lower() for column in source.table.columns) > 1:
-            self.context.text.refuse(
-                "HW231",
-                f"column `{name}` is ambiguous: `{source.spelt}` has it twice",
-                node,
-                hint=f"give one of them another name where `{source.spelt}` is made: ... AS {name}2",
-            )
+            message = f"column `{name}` is ambiguous: `{source.spelt}` has it twice"
+            hint = f"give one of them another name where `{source.spelt}` is made: ... AS {name}2"
+            self.context.text.refuse("HW231", message, node, hint=hint)
 
     def _refuse_unknown(self, node: exp.Column) -> NoReturn:
         text = self.context.text

@@ -47,12 +47,9 @@ class Text:
             found = list(_DIALECT.tokenize(self.source.text.replace("\ufeff", " ")))
         except TokenError:
             start = _unclosed(self.source.text)
-            self.refuse(
-                "HW103",
-                "a quotation mark or a comment is not closed",
-                self._lines.span(start, start + 1),
-                hint="close it where the text or the name ends",
-            )
+            message = "a quotation mark or a comment is not closed"
+            hint = "close it where the text or the name ends"
+            self.refuse("HW103", message, self._lines.span(start, start + 1), hint=hint)
         depth = 0
         for token in found:
             if token.token_type in _OPENING:
@@ -80,25 +77,17 @@ class Text:
             self.refuse("HW106", "this query is nested too deep", tokens[0], hint="name a part of it with WITH")
         (query,) = parsed if len(parsed) == 1 else (None,)
         if not isinstance(query, exp.Query | exp.Values):
-            self.refuse(
-                "HW101",
-                "this is no query",
-                tokens[0],
-                note="Headwater reads CREATE TABLE, CREATE STREAM, CREATE VIEW, WITH and SELECT",
-                hint="rows come from files, frames or `db.apply`, never from SQL",
-            )
+            note = "Headwater reads CREATE TABLE, CREATE STREAM, CREATE VIEW, WITH and SELECT"
+            hint = "rows come from files, frames or `db.apply`, never from SQL"
+            self.refuse("HW101", "this is no query", tokens[0], note=note, hint=hint)
         return query
 
     def _refuse_placeholders(self, tokens: Sequence[Token]) -> None:
         """`?`, `:name` and `${name}` stand for a value that another program would put there."""
         for token in tokens:
             if token.token_type in (TokenType.PLACEHOLDER, TokenType.PARAMETER, TokenType.COLON):
-                self.refuse(
-                    "HW117",
-                    "this stands for a value that is given elsewhere",
-                    token,
-                    hint="write the value itself, or bring it as a row of a table and join with it",
-                )
+                hint = "write the value itself, or bring it as a row of a table and join with it"
+                self.refuse("HW117", "this stands for a value that is given elsewhere", token, hint=hint)
 
     def _note_commas(self, tokens: Sequence[Token]) -> None:
         comma = False

@@ -180,12 +180,8 @@ class _Reader:
         if is_table or self.take("VIEW"):
             self.take("IF", "NOT", "EXISTS")
             return self._table(Kind.RELATION, start) if is_table else self._view(words)
-        self.text.refuse(
-            "HW101",
-            f"there is no CREATE {self.word() or '...'} here",
-            self.here(),
-            hint="write CREATE TABLE, CREATE STREAM or CREATE [RECURSIVE] VIEW",
-        )
+        hint = "write CREATE TABLE, CREATE STREAM or CREATE [RECURSIVE] VIEW"
+        self.text.refuse("HW101", f"there is no CREATE {self.word() or '...'} here", self.here(), hint=hint)
 
     def _view(self, words: set[str]) -> View:
         name, token = self.name("the view")
@@ -217,13 +213,9 @@ class _Reader:
         name, token = self.name("the view")
         columns = self._head_columns() if self.word() == "(" else None
         if self.word() == "MAX" and self.word(1) == "RECURSION":
-            self.text.refuse(
-                "HW117",
-                "MAX RECURSION LEVEL is not translated",
-                self.here(),
-                note="a recursion ends by itself when nothing new follows; a guard stops one that would not",
-                hint="leave it out; to go only so far, count the steps in a column and bound it in WHERE",
-            )
+            note = "a recursion ends by itself when nothing new follows; a guard stops one that would not"
+            hint = "leave it out; to go only so far, count the steps in a column and bound it in WHERE"
+            self.text.refuse("HW117", "MAX RECURSION LEVEL is not translated", self.here(), note=note, hint=hint)
         self.take("AS")
         self.take("NOT")
         self.take("MATERIALIZED")
@@ -322,13 +314,9 @@ class _Reader:
                 if parts and parts[0] and parts[0][0].token_type is not TokenType.NUMBER:
                     kept += parts.pop(0)
                 if depth > own:
-                    self.text.refuse(
-                        "HW117",
-                        "WINDOW of a subquery is not translated",
-                        token,
-                        note="a window is that of the whole query: it shows what follows from the rows inside it",
-                        hint="name the subquery as a view, and write FROM WINDOW(view, 60) in the last SELECT",
-                    )
+                    note = "a window is that of the whole query: it shows what follows from the rows inside it"
+                    hint = "name the subquery as a view, and write FROM WINDOW(view, 60) in the last SELECT"
+                    self.text.refuse("HW117", "WINDOW of a subquery is not translated", token, note=note, hint=hint)
                 if window is not None:
                     self.text.refuse("HW101", "a query has one window", token, hint="give the query one WINDOW(...)")
                 window = self._window(parts, token)
@@ -385,12 +373,8 @@ class _Reader:
             self.at += 2 if self.word(1).lower() not in ("", ";", "create", "with", "select") else 1
             ttl = self._extent(self.tokens[begin : self.at], start)
         if self.word() not in ("", ";", "CREATE", "WITH", "SELECT", "VALUES", "("):
-            self.text.refuse(
-                "HW101",
-                f"CREATE TABLE does not go on with `{self.word()}`",
-                self.here(),
-                hint="the data come from files, frames or Spark; here only the columns are declared",
-            )
+            hint = "the data come from files, frames or Spark; here only the columns are declared"
+            self.text.refuse("HW101", f"CREATE TABLE does not go on with `{self.word()}`", self.here(), hint=hint)
         if kind is Kind.STREAM and columns:
             columns[0] = replace(columns[0], nullable=False)  # a row of a stream has a time
         names = {column.name.lower(): column.name for column in columns}
@@ -419,13 +403,9 @@ class _Reader:
             kind, behind = self._array(tokens[1:])
         if kind is None:
             fix = FIXES.get(tokens[1].text.lower())
-            self.text.refuse(
-                "HW109",
-                f"no column has the type {tokens[1].text}" if fix else f"there is no type `{tokens[1].text}`",
-                tokens[1],
-                note="the types are INT, BIGINT, DOUBLE, STRING, BOOLEAN, TIMESTAMP, ARRAY and their kin",
-                hint=fix,
-            )
+            message = f"no column has the type {tokens[1].text}" if fix else f"there is no type `{tokens[1].text}`"
+            note = "the types are INT, BIGINT, DOUBLE, STRING, BOOLEAN, TIMESTAMP, ARRAY and their kin"
+            self.text.refuse("HW109", message, tokens[1], note=note, hint=fix)
         words = [token.text.upper() for token in behind]
         self._refuse_options(behind)
         is_key = any(map(_is_key, behind))
@@ -442,12 +422,8 @@ class _Reader:
             if word in _PROMISES:
                 return
             if depth == 0 and token.token_type not in _CLOSING and word not in _BEHIND_TYPE and not _is_key(token):
-                self.text.refuse(
-                    "HW117",
-                    f"{word} of a column is not translated",
-                    token,
-                    hint=f"leave out {word}: rows come with all their values",
-                )
+                message = f"{word} of a column is not translated"
+                self.text.refuse("HW117", message, token, hint=f"leave out {word}: rows come with all their values")
 
     def _array(self, tokens: list[Token]) -> tuple[Type | None, list[Token]]:
         """The type of `ARRAY<INT>` and its like, and the tokens behind it."""
