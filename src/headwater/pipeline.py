@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import ProgramError, SyntaxProblem
-from headwater.core.python_warnings import tell
+from headwater.core.python_warnings import warn_of
 from headwater.core.source import Source
 from headwater.core.types import Type
 from headwater.language.datalog.depth import deepest
@@ -132,7 +132,7 @@ def compile_saved(text: str, *, name: str, disabled: Iterable[str] = ()) -> Comp
 
 
 def _with_warnings_shown(program: CompiledProgram) -> CompiledProgram:
-    tell(program.warnings)
+    warn_of(program.warnings)
     return program
 
 

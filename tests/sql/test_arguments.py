@@ -17,8 +17,8 @@ from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source
 from headwater.language.sql.program import translate_statements
 from headwater.language.sql.query.arguments import IDLE, READ, is_set
-from headwater.language.sql.text.parsed import Text
-from headwater.language.sql.text.statements import Query, Statement, View, read_statements
+from headwater.language.sql.text.parsed import SqlText
+from headwater.language.sql.text.statements import SqlQuery, SqlView, Statement, read_statements
 from headwater.language.syntax import Tree
 
 TABLES = (
@@ -94,8 +94,8 @@ OTHER: dict[tuple[type[exp.Expr], str], Any] = {
 }  # arguments that say what goes without saying in the samples: another value shows
 
 
-def read(sample: str) -> tuple[Text, list[Statement]]:
-    text = Text(Source("query.sql", (TABLES if "one.t" not in sample else "") + sample))
+def read(sample: str) -> tuple[SqlText, list[Statement]]:
+    text = SqlText(Source("query.sql", (TABLES if "one.t" not in sample else "") + sample))
     statements, problems = read_statements(text)
     assert not problems, (sample, problems)
     return text, statements
@@ -103,12 +103,12 @@ def read(sample: str) -> tuple[Text, list[Statement]]:
 
 def nodes(statements: list[Statement]) -> Iterator[exp.Expr]:
     for statement in statements:
-        query = statement.query if isinstance(statement, View) else statement
-        if isinstance(query, Query) and query.select is not None:
+        query = statement.query if isinstance(statement, SqlView) else statement
+        if isinstance(query, SqlQuery) and query.select is not None:
             yield from query.select.walk()
 
 
-def outcome(text: Text, statements: list[Statement]) -> Tree:
+def outcome(text: SqlText, statements: list[Statement]) -> Tree:
     return translate_statements(text, statements)
 
 
@@ -279,7 +279,7 @@ def test_what_stands_on_a_nested_with_is_refused(key: str, end: str) -> None:
     ],
 )
 def test_what_is_cut_out_before_the_parser_is_refused(query: str) -> None:
-    text = Text(Source("query.sql", f"{TABLES}CREATE STREAM s (ts TIMESTAMP, n INT);{query}"))
+    text = SqlText(Source("query.sql", f"{TABLES}CREATE STREAM s (ts TIMESTAMP, n INT);{query}"))
     statements, problems = read_statements(text)
     with pytest.raises(SyntaxProblem, match="HW117"):
         outcome(text, statements) if not problems else _raise(problems)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import typer
 
-from headwater.cli.data.fed_database import Session, Transaction
+from headwater.cli.data.fed_database import Applied, Session
 from headwater.cli.data.options import Feed
 from headwater.cli.run import Show, ViewFormat
 from headwater.cli.screen.progress import ProgressLine
@@ -55,7 +55,7 @@ class Running:
                 self._refuse_several(session)
                 session.load()
                 self._feeds = {name: [] for name in session.program.outputs}
-                done: list[Transaction] = []
+                done: list[Applied] = []
                 try:
                     for transaction in chain(session.feed(), session.advance()):
                         done.append(transaction)
@@ -87,12 +87,12 @@ class Running:
                 param_hint="--format",
             )
 
-    def _keep(self, transaction: Transaction) -> None:
+    def _keep(self, transaction: Applied) -> None:
         for name in transaction.changes:
             change = transaction.changes[name]
             self._feeds[name] += [("delete", in_order(change.deleted)), ("insert", in_order(change.inserted))]
 
-    def _give(self, session: Session, done: list[Transaction]) -> None:
+    def _give(self, session: Session, done: list[Applied]) -> None:
         if self._output is not None:
             self._write(self._output, session)
         elif self._form is ViewFormat.TABLE:
@@ -102,7 +102,7 @@ class Running:
 
     # For people
 
-    def _print(self, session: Session, done: list[Transaction]) -> None:
+    def _print(self, session: Session, done: list[Applied]) -> None:
         console = terminal()
         if self._show is not Show.VIEWS:
             for transaction in done:
@@ -113,7 +113,7 @@ class Running:
             for name in session.program.outputs:
                 show_view(console, name, _rows(session, name), self._most)
 
-    def _print_transaction(self, transaction: Transaction) -> None:
+    def _print_transaction(self, transaction: Applied) -> None:
         console = terminal()
         console.print(transaction.title, markup=False)
         changed = [name for name in transaction.changes if transaction.changes[name]]

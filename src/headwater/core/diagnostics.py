@@ -14,6 +14,8 @@ from headwater.core.source import Span
 
 
 class Severity(Enum):
+    """How bad a finding is; only an error stops a program."""
+
     ERROR = "error"
     WARNING = "warning"
     NOTE = "note"
@@ -21,6 +23,8 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
+    """One finding: what is wrong, where, and what to do."""
+
     code: str
     message: str
     span: Span | None = None

@@ -46,7 +46,7 @@ class GuardError(HeadwaterError):
 
 
 class BudgetSpent(HeadwaterError):
-    """Provenance that would need more room than it was given; nothing was changed."""
+    """Provenance that would need more nodes than its budget; nothing was changed."""
 
 
 class DataError(HeadwaterError):

@@ -45,7 +45,7 @@ def held_back() -> Iterator[Interruption]:
     interruption = Interruption()
     default = _get(_CTRL_C) is signal.default_int_handler
     if not default or threading.current_thread() is not threading.main_thread():
-        yield interruption  # somebody else looks after Ctrl-C, also an outer `held_back`
+        yield interruption  # other code handles Ctrl-C, or an outer `held_back` does
         return
     _set(_CTRL_C, interruption.note)
     try:

@@ -13,7 +13,7 @@ _CGROUPS = Path("/sys/fs/cgroup")
 
 
 def memory_for(processes: int = 1) -> int | None:
-    """Bytes for each of so many processes that share the machine, or the container; None where nobody can tell."""
+    """Bytes for each of so many processes that share the machine, or the container; None where it is not known."""
     shared = [limit for limit in (_machine(), *_containers(_CGROUPS, Path("/proc/self/cgroup"))) if limit is not None]
     bounds = [min(shared) // max(1, processes)] if shared else []
     return min([*bounds, *_own()], default=None)

@@ -1,4 +1,4 @@
-"""Python's warnings about a program: told once, at the line of the user's own that asked for it."""
+"""Python's warnings about a program: given once, at the user's own line that asked for it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from headwater.core.errors import UnionAllWarning
 from headwater.core.render import render
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
-_TOLD = {"HW704": UnionAllWarning}
+_WARNINGS = {"HW704": UnionAllWarning}
 
 
-def tell(found: Iterable[Diagnostic]) -> None:
+def warn_of(found: Iterable[Diagnostic]) -> None:
     """Warn of findings that change what a query means, each kind once; the others stay with the program."""
-    kinds = {diagnostic.code: diagnostic for diagnostic in reversed(tuple(found)) if diagnostic.code in _TOLD}
+    kinds = {diagnostic.code: diagnostic for diagnostic in reversed(tuple(found)) if diagnostic.code in _WARNINGS}
     for code, diagnostic in kinds.items():
-        warnings.warn(render(diagnostic), _TOLD[code], stacklevel=_outside())
+        warnings.warn(render(diagnostic), _WARNINGS[code], stacklevel=_outside())
 
 
 def _outside() -> int:
-    """How many calls lie between `tell` and the first caller that is no part of Headwater."""
+    """How many calls lie between `warn_of` and the first caller that is no part of Headwater."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back

@@ -45,7 +45,7 @@ def widest(kinds: Iterable[Type | None]) -> Type | None:
 
 
 def item_of(kind: Type | None) -> Type | None:
-    """The type of what leaves a list at a position that nobody knows."""
+    """The type of what leaves a list at a position that is not known."""
     if kind is None or kind is Type.ANY:
         return kind
     return widest(kind.parts) if kind.parts else kind.items

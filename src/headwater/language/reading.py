@@ -1,4 +1,4 @@
-"""A program's text in whichever language it is written: Datalog, or SQL, told apart by its first words."""
+"""A program's text in either language: its first words show whether it is Datalog or SQL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headwater.language.syntax import Tree
 def read_text(
     source: Source, tables: Mapping[str, Mapping[str, Type | None]] | None = None, read: Reader = read_file
 ) -> Tree:
-    """The tree of a text; `tables` tells an SQL text the columns of tables that it does not declare, and `read` finds
+    """The tree of a text; `tables` has the columns of tables that an SQL text does not declare, and `read` finds
     the files that a Datalog text includes."""
     return read_sql(source, tables) if is_sql(source.text) else parse(source, read)
 

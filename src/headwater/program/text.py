@@ -1,6 +1,6 @@
 """A checked or rewritten program as text of the same language, for `plan --stage` and for the spec files.
 
-Relations that nobody declared are listed as comments, with what is known of their types.
+Undeclared relations are listed as comments, with what is known of their types.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 from headwater import pipeline
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import CheckProblem, SyntaxProblem
-from headwater.core.python_warnings import tell
+from headwater.core.python_warnings import warn_of
 from headwater.core.source import Source
 from headwater.language.sql.doctor import diagnose
 from headwater.language.sql.program import translate_views
@@ -48,7 +48,7 @@ def sql(spark: Any, text: str, *, shards: int | None = None, exchange: str | Non
                 views = evaluate(program, taken, shards=shards, exchange=exchange)
                 for frame, view in zip(step.outputs, program.outputs, strict=True):
                     frames[frame] = kept(views[view], eager=False) if step.shared else views[view]
-    tell(findings)
+    warn_of(findings)
     return frames[_answer(found)]
 
 

@@ -30,7 +30,7 @@ _SHOWN_BAD = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Transaction:
+class Applied:
     """One transaction of changes that was applied: what it was, in a line, and what followed."""
 
     title: str
@@ -98,7 +98,7 @@ class Session:
                 err=True,
             )
 
-    def feed(self) -> Iterator[Transaction]:
+    def feed(self) -> Iterator[Applied]:
         """Apply the changes, file by file, and give what followed."""
         for rows in self.data.changes:
             size = self._batch or max(rows.size, 1)
@@ -106,14 +106,14 @@ class Session:
                 last = min(first + size, rows.size)
                 title = _title(rows, first, last)
                 self._progress.step(f"applying {title}")
-                yield Transaction(title, self._apply(rows.slice(first, last)))
+                yield Applied(title, self._apply(rows.slice(first, last)))
 
-    def advance(self) -> Iterator[Transaction]:
+    def advance(self) -> Iterator[Applied]:
         """Move the clock to the moment that was asked for, if any was, so that what has ended by then expires."""
         if self._until is not None:
             text, moment = self._until
             self._progress.step(f"advancing to {text}")
-            yield Transaction(f"until {text}", self.database.advance(moment))
+            yield Applied(f"until {text}", self.database.advance(moment))
 
     def _apply(self, rows: FileRows) -> Changes:
         assert rows.inserts is not None, "a change file says which way each row goes"

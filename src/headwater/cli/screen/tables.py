@@ -20,7 +20,7 @@ from headwater.files.write import with_a_column
 
 _NARROWEST = 6
 _STYLES = {"+": "green", "-": "red", "": ""}
-_WIDE = 100_000  # where nobody watches, nothing is cut
+_WIDE = 100_000  # where the output is no terminal, nothing is cut
 
 
 def terminal() -> Console:

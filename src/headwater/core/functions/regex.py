@@ -32,7 +32,7 @@ Spans: TypeAlias = Sequence[tuple[int, int]]
 """Where the groups of a match begin and end in the text's bytes, the whole match first; (-1, -1): nowhere."""
 
 
-class Pattern:
+class CompiledPattern:
     """A pattern that RE2 has compiled."""
 
     __slots__ = ("_anchor", "_match", "_plain", "_spelt", "groups", "names")
@@ -44,8 +44,8 @@ class Pattern:
         try:
             compiled: Any = re2.compile(given.text, options)
         except re2.error as error:
-            told = error.args[0] if error.args else ""
-            reason = told.decode() if isinstance(told, bytes) else str(told)
+            said = error.args[0] if error.args else ""
+            reason = said.decode() if isinstance(said, bytes) else str(said)
             raise Unfit(f"RE2 says: {reason}") from None
         # The module's own `search` makes an object per match, which costs more than the matching.
         self._match: Any = compiled._regexp.Match
@@ -94,16 +94,16 @@ def _behind_letter(text: bytes, at: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str, capturing: bool) -> Pattern | str:
+def _compiled(pattern: str, capturing: bool) -> CompiledPattern | str:
     """The pattern, or why there is none."""
     try:
-        return Pattern(spelt(pattern), capturing=capturing)
+        return CompiledPattern(spelt(pattern), capturing=capturing)
     except Unfit as unfit:
         return str(unfit)
 
 
 @lru_cache(maxsize=1024)
-def _like(pattern: str, escape: str) -> tuple[str, ...] | Pattern | str:
+def _like(pattern: str, escape: str) -> tuple[str, ...] | CompiledPattern | str:
     """A pattern of LIKE: the texts between its %, or an expression if there is a _ in it; or why there is none."""
     out: list[str] = []
     texts = [""]
@@ -124,7 +124,7 @@ def _like(pattern: str, escape: str) -> tuple[str, ...] | Pattern | str:
     if "." not in out:
         return tuple(texts)
     try:
-        return Pattern(Spelt(f"(?s){''.join(out)}", (0,), {}, ()), whole=True, capturing=False)
+        return CompiledPattern(Spelt(f"(?s){''.join(out)}", (0,), {}, ()), whole=True, capturing=False)
     except Unfit as unfit:
         return str(unfit)
 
@@ -151,7 +151,7 @@ def problem(pattern: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _pattern(pattern: str, *, capturing: bool = True) -> Pattern:
+def _pattern(pattern: str, *, capturing: bool = True) -> CompiledPattern:
     found = _compiled(pattern, capturing)
     if isinstance(found, str):
         raise EvaluationError(f"`{pattern}` is no regular expression: {found}")

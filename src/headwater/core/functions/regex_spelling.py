@@ -2,7 +2,7 @@
 
 `spelt` raises `Unfit` with the reason where RE2 has nothing that means the same: back-references, look-around, atomic
 and possessive matching, classes inside classes. `[[:digit:]]` is a class of digits, as in POSIX; Java reads it as the
-letters `:digt`, which nobody means. What RE2 finds wrong itself (a bracket that is not closed) is left to it.
+letters `:digt`, which is never meant. What RE2 finds wrong itself (a bracket that is not closed) is left to it.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def read_file(path: str, directive: Span | None) -> Source | Diagnostic:
 
 
 def read_nothing(path: str, directive: Span | None) -> Source | Diagnostic:
-    """For a text that somebody may have sent: no file of this machine is read for it."""
+    """For a text that may come from elsewhere: no file of this machine is read for it."""
     return _unreadable(path, "a saved program holds all its statements, and reads no file", directive)
 
 

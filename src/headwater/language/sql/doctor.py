@@ -16,9 +16,9 @@ from sqlglot import exp
 
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source, Span
-from headwater.language.sql.text.parsed import Text
+from headwater.language.sql.text.parsed import SqlText
 from headwater.language.sql.text.shape import components, is_recursion, union_parts
-from headwater.language.sql.text.statements import Query, Statement, View, read_statements, with_views
+from headwater.language.sql.text.statements import SqlQuery, SqlView, Statement, read_statements, with_views
 from headwater.language.syntax import Declaration, Kind
 
 
@@ -52,7 +52,7 @@ _ENDS = "computes the set of rows that follow, and stops when nothing new does"
 
 def diagnose(source: Source) -> list[Finding]:
     """One finding for each statement or recursion that Spark treats in its own way; raises SyntaxProblem."""
-    text = Text(source)
+    text = SqlText(source)
     statements, problems = read_statements(text)
     if problems:
         raise SyntaxProblem(tuple(problems))
@@ -63,12 +63,12 @@ def diagnose(source: Source) -> list[Finding]:
     return found
 
 
-def _in_brackets(text: Text, statement: Statement) -> Iterator[tuple[View, ...]]:
+def _in_brackets(text: SqlText, statement: Statement) -> Iterator[tuple[SqlView, ...]]:
     """The WITHs of subqueries."""
     match statement:
-        case View(query=query):
+        case SqlView(query=query):
             yield from _in_brackets(text, query)
-        case Query(views=views, select=select):
+        case SqlQuery(views=views, select=select):
             for view in views:
                 yield from _in_brackets(text, view)
             for clause in select.find_all(exp.With) if select is not None else ():
@@ -85,17 +85,17 @@ def _statement(statement: Statement) -> list[Finding]:
             return [Finding(statement.relation, Verdict.REJECTED, "PARSE_SYNTAX_ERROR", why, ours, statement.span)]
         case Declaration():
             return []
-        case View(recursive=True):
+        case SqlView(recursive=True):
             why = "Spark has no CREATE RECURSIVE VIEW"
             finding = Finding(statement.name, Verdict.REJECTED, "PARSE_SYNTAX_ERROR", why, _ENDS, statement.span)
             return [finding]
-        case View():
+        case SqlView():
             return _views(statement.query.views) + _window(statement.query, statement.name)
-        case Query():
+        case SqlQuery():
             return _views(statement.views) + _window(statement, "the query")
 
 
-def _window(query: Query, name: str) -> list[Finding]:
+def _window(query: SqlQuery, name: str) -> list[Finding]:
     if query.window is None:
         return []
     why = "WINDOW(view, size) is no table function of Spark's"
@@ -103,7 +103,7 @@ def _window(query: Query, name: str) -> list[Finding]:
     return [Finding(name, Verdict.REJECTED, "PARSE_SYNTAX_ERROR", why, ours, query.window.span)]
 
 
-def _views(views: tuple[View, ...]) -> list[Finding]:
+def _views(views: tuple[SqlView, ...]) -> list[Finding]:
     by_name = {view.name.lower(): view for view in views}
     found: list[Finding] = []
     for group in components(by_name):
@@ -114,7 +114,7 @@ def _views(views: tuple[View, ...]) -> list[Finding]:
     return found
 
 
-def _view(view: View, group: set[str]) -> Finding:
+def _view(view: SqlView, group: set[str]) -> Finding:
     assert view.query.select is not None
     unions = _own_unions(view.query.select)
     parts = union_parts(view.query.select, True)

@@ -21,11 +21,11 @@ from headwater.language.sql.query.arguments import bare, unread
 from headwater.language.sql.query.prune import pruned
 from headwater.language.sql.query.queries import Queries
 from headwater.language.sql.query.views import refuse_equal_names
-from headwater.language.sql.scope.context import Context, Scope
-from headwater.language.sql.scope.sources import COPY, Column, Schema, Table, known_table
-from headwater.language.sql.text.parsed import Refused, Text
+from headwater.language.sql.scope.context import Scope, Translation
+from headwater.language.sql.scope.sources import COPY, Schema, SqlColumn, SqlTable, known_table
+from headwater.language.sql.text.parsed import NotTranslated, SqlText
 from headwater.language.sql.text.shape import mentioned
-from headwater.language.sql.text.statements import Query, Statement, View, read_statements
+from headwater.language.sql.text.statements import SqlQuery, SqlView, Statement, read_statements
 from headwater.language.sql.text.wording import TOO_DEEP
 from headwater.language.syntax import (
     Atom,
@@ -34,12 +34,12 @@ from headwater.language.syntax import (
     Heading,
     Kind,
     Ordering,
+    Query,
     Tree,
     Variable,
     Wildcard,
     Window,
 )
-from headwater.language.syntax import Query as Asked
 
 MOST_PROBLEMS = 50
 _MOST_ROWS = 2**62  # a LIMIT beyond it takes nothing away
@@ -49,7 +49,7 @@ _MOST_ROWS = 2**62  # a LIMIT beyond it takes nothing away
 class _Shown:
     """A view that the program shows, and how."""
 
-    table: Table
+    table: SqlTable
     window: Window | None
     order: tuple[Ordering, ...]
     limit: int | None
@@ -59,14 +59,16 @@ class _Shown:
 
 def translate(source: Source, tables: Mapping[str, Schema] | None = None) -> Tree:
     """The tree of an SQL text. `tables` are those that are known from outside, with their columns."""
-    text = Text(source)
+    text = SqlText(source)
     statements, problems = read_statements(text)
     if problems:
         raise SyntaxProblem(tuple(problems[:MOST_PROBLEMS]))
     return translate_statements(text, statements, tables)
 
 
-def translate_statements(text: Text, statements: list[Statement], tables: Mapping[str, Schema] | None = None) -> Tree:
+def translate_statements(
+    text: SqlText, statements: list[Statement], tables: Mapping[str, Schema] | None = None
+) -> Tree:
     """The tree of statements that were read."""
     try:
         first = _Program(text, statements, tables or {}, {})
@@ -79,7 +81,7 @@ def translate_statements(text: Text, statements: list[Statement], tables: Mappin
         raise SyntaxProblem((replace(TOO_DEEP, span=_deepest(text, statements)),)) from None
 
 
-def translate_views(text: Text, views: Sequence[View], tables: Mapping[str, Schema]) -> Tree:
+def translate_views(text: SqlText, views: Sequence[SqlView], tables: Mapping[str, Schema]) -> Tree:
     """The tree of some views of a text, all of them shown; `tables` has the columns of everything else they read.
 
     Rows are only ever added to these tables, so copies of a row are kept only where they count.
@@ -97,7 +99,7 @@ class _Program:
 
     def __init__(
         self,
-        text: Text,
+        text: SqlText,
         statements: list[Statement],
         given: Mapping[str, Schema],
         found: dict[str, list[str]],
@@ -110,7 +112,7 @@ class _Program:
         self.declarations = {
             statement.relation.lower(): statement for statement in statements if isinstance(statement, Declaration)
         }
-        self.context = Context(text, {})
+        self.context = Translation(text, {})
         self.shown: list[_Shown] = []
         for name, declaration in self.declarations.items():
             self.context.tables[name] = _declared(declaration)
@@ -126,15 +128,15 @@ class _Program:
         spelt = self._spelt()
         for name, columns in self._found.items():
             if name not in self.context.tables:
-                found = [Column(each) for each in columns]
+                found = [SqlColumn(each) for each in columns]
                 called = spelt.get(name, name)
-                self.context.tables[name] = Table(called, found, hidden=1, base=True, mentioned=len(found) > 1)
+                self.context.tables[name] = SqlTable(called, found, hidden=1, base=True, mentioned=len(found) > 1)
         self._refuse_unread()
         if not self.context.problems:
             try:
                 self._declared_twice()
                 self._statements(Queries(self.context))
-            except Refused as refused:
+            except NotTranslated as refused:
                 self.context.problems.append(refused.diagnostic)
         if not self.context.problems:
             self._columnless()
@@ -144,7 +146,7 @@ class _Program:
     def _refuse_unread(self) -> None:
         """What the translation would not read is refused before it begins."""
         for statement in self.statements:
-            last = statement.select if isinstance(statement, Query) else None
+            last = statement.select if isinstance(statement, SqlQuery) else None
             for query in _queries(statement):
                 self.context.problems += unread(self.text, query, outermost=query is last)
 
@@ -173,13 +175,13 @@ class _Program:
                     self.text.refuse("HW204", f"table `{statement.relation}` is declared twice", statement.span)
                 refuse_equal_names(self.text, statement.relation, statement.columns)
                 seen[name] = statement
-            elif isinstance(statement, View) and statement.name.lower() in self.declarations:
+            elif isinstance(statement, SqlView) and statement.name.lower() in self.declarations:
                 self.text.refuse("HW204", f"`{statement.name}` is a table and a view", statement.span)
 
     def _statements(self, queries: Queries) -> None:
         """Views of CREATE VIEW, and of a WITH in front of them, see each other; a query's WITH is its own."""
-        created = [statement for statement in self.statements if isinstance(statement, View)]
-        asked = [statement for statement in self.statements if isinstance(statement, Query)]
+        created = [statement for statement in self.statements if isinstance(statement, SqlView)]
+        asked = [statement for statement in self.statements if isinstance(statement, SqlQuery)]
         bare = [query for query in asked if query.select is None]
         views = queries.views
         common = [view for query in bare for view in query.views]
@@ -188,7 +190,7 @@ class _Program:
         for query in selecting:
             try:
                 self._select(query, queries, views.scope(query.views, scope))
-            except Refused as refused:
+            except NotTranslated as refused:
                 self.context.problems.append(refused.diagnostic)
         kept = [view for view in created if view.kept] if selecting else [view for view in created if not view.passing]
         if not created and not selecting:
@@ -202,9 +204,9 @@ class _Program:
             place = self.statements[0].span if self.statements else None
             self.text.refuse("HW102", "nothing is asked for", place, hint="add a SELECT or a CREATE VIEW")
 
-    def _refuse_lost_windows(self, shown: list[View], views: list[View], asked: list[Query]) -> None:
+    def _refuse_lost_windows(self, shown: list[SqlView], views: list[SqlView], asked: list[SqlQuery]) -> None:
         """A window is that of a query that is shown: a view that others read is the whole view to them."""
-        readers: list[View | Query] = [*views, *asked]
+        readers: list[SqlView | SqlQuery] = [*views, *asked]
         for view in (*views, *(nested for reader in readers for nested in _nested(reader))):
             name = view.name.lower()
             read = any(name in _reads(reader) for reader in readers if reader is not view)
@@ -214,7 +216,7 @@ class _Program:
                 hint = f"leave it out here, and write FROM WINDOW({view.name}, ...) in the last SELECT"
                 self.text.refuse("HW117", message, view.query.window.span, note=note, hint=hint)
 
-    def _select(self, query: Query, queries: Queries, scope: Scope) -> None:
+    def _select(self, query: SqlQuery, queries: Queries, scope: Scope) -> None:
         assert query.select is not None
         node = bare(query.select)
         order = list(node.args["order"].expressions) if node.args.get("order") is not None else []
@@ -233,7 +235,7 @@ class _Program:
             found = tuple(self._ordered(each, table) for each in order)
         self.shown.append(_Shown(table, query.window, found, limit, offset or 0, query.span))
 
-    def _ordered(self, node: exp.Expr, table: Table) -> Ordering:
+    def _ordered(self, node: exp.Expr, table: SqlTable) -> Ordering:
         found = self._by_name(node, table)
         if found is None:
             self.text.refuse("HW230", "ORDER BY of a UNION names a column of the result, or its number", node)
@@ -253,14 +255,14 @@ class _Program:
         first = node.args.get("nulls_first")
         return Ordering(column, descending, not descending if first is None else bool(first))
 
-    def _by_name(self, node: exp.Expr, table: Table) -> Ordering | None:
+    def _by_name(self, node: exp.Expr, table: SqlTable) -> Ordering | None:
         wanted = node.this
         if isinstance(wanted, exp.Literal) and str(wanted.this).isdigit() and int(wanted.this) <= len(table.columns):
             return self._ordering(node, int(wanted.this) - 1)
         place = table.place(wanted.name) if isinstance(wanted, exp.Column) and not wanted.table else None
         return None if place is None else self._ordering(node, place)
 
-    def _whole(self, node: exp.Expr, scope: Scope) -> Table | None:
+    def _whole(self, node: exp.Expr, scope: Scope) -> SqlTable | None:
         """The view that `SELECT * FROM view` shows as it is."""
         if not isinstance(node, exp.Select):
             return None
@@ -299,11 +301,11 @@ class _Program:
         asked = tuple(map(_query, self.shown))
         return Tree((*declared, *rules, *asked), headings, self._text(), tuple(self.context.notes))
 
-    def _is_typed(self, table: Table) -> bool:
+    def _is_typed(self, table: SqlTable) -> bool:
         key = table.relation.lower()
         return key in self.declarations or (key in self._given and table.is_typed)
 
-    def _declaration(self, table: Table) -> Declaration:
+    def _declaration(self, table: SqlTable) -> Declaration:
         given = self.declarations.get(table.relation.lower())
         copies = tuple(ColumnDeclaration(name, Type.INT) for name in _hidden(table))
         if given is not None:
@@ -326,14 +328,14 @@ class _Program:
         return "".join(lines) + self.text.source.text
 
 
-def _query(shown: _Shown) -> Asked:
+def _query(shown: _Shown) -> Query:
     width, arity = len(shown.table.columns), shown.table.arity
     args = tuple(Variable(f"C{at}") if at < width else Wildcard() for at in range(arity))
     atom = Atom(shown.table.relation, args, span=shown.place)
-    return Asked(atom, shown.window, shown.order, shown.limit, shown.offset, span=shown.place)
+    return Query(atom, shown.window, shown.order, shown.limit, shown.offset, span=shown.place)
 
 
-def _names(table: Table) -> list[str]:
+def _names(table: SqlTable) -> list[str]:
     return [column.name for column in table.columns]
 
 
@@ -341,42 +343,42 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _hidden(table: Table) -> tuple[str, ...]:
+def _hidden(table: SqlTable) -> tuple[str, ...]:
     if table.base:
         return (COPY,) * table.hidden
     return tuple(f"hidden'{at}" for at in range(1, table.hidden + 1))
 
 
-def _declared(declaration: Declaration) -> Table:
-    columns = [Column(column.name, column.type, column.nullable) for column in declaration.columns]
+def _declared(declaration: Declaration) -> SqlTable:
+    columns = [SqlColumn(column.name, column.type, column.nullable) for column in declaration.columns]
     places = {column.name: at for at, column in enumerate(columns)}
     key = tuple(places[name] for name in declaration.key if name in places) if declaration.key else None
     single = key is not None or declaration.kind is Kind.STREAM
-    return Table(declaration.relation, columns, hidden=0 if single else 1, key=key, base=True, span=declaration.span)
+    return SqlTable(declaration.relation, columns, hidden=0 if single else 1, key=key, base=True, span=declaration.span)
 
 
-def _nested(statement: View | Query) -> list[View]:
+def _nested(statement: SqlView | SqlQuery) -> list[SqlView]:
     """The views of its own WITH, and of theirs."""
-    query = statement.query if isinstance(statement, View) else statement
+    query = statement.query if isinstance(statement, SqlView) else statement
     return [each for view in query.views for each in (view, *_nested(view))]
 
 
-def _reads(statement: View | Query) -> set[str]:
-    view = statement if isinstance(statement, View) else View("", None, statement, recursive=False, span=None)
+def _reads(statement: SqlView | SqlQuery) -> set[str]:
+    view = statement if isinstance(statement, SqlView) else SqlView("", None, statement, recursive=False, span=None)
     return mentioned(view)
 
 
 def _queries(statement: Statement) -> list[exp.Expr]:
     match statement:
-        case View(query=query):
+        case SqlView(query=query):
             return _queries(query)
-        case Query(views=views, select=select):
+        case SqlQuery(views=views, select=select):
             return [each for view in views for each in _queries(view)] + ([select] if select is not None else [])
         case _:
             return []
 
 
-def _deepest(text: Text, statements: list[Statement]) -> Span | None:
+def _deepest(text: SqlText, statements: list[Statement]) -> Span | None:
     """The place of the expression that is nested deepest."""
     level = [(node, node) for statement in statements for node in _queries(statement)]
     last = level

@@ -21,9 +21,16 @@ from sqlglot import Token, TokenType, exp
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source, Span
 from headwater.language.sql.query.views import refuse_kept
-from headwater.language.sql.text.parsed import Refused, Text
+from headwater.language.sql.text.parsed import NotTranslated, SqlText
 from headwater.language.sql.text.shape import components, is_recursion, mentioned, tables_in, unions
-from headwater.language.sql.text.statements import Query, Statement, View, closing, read_query, read_statements
+from headwater.language.sql.text.statements import (
+    SqlQuery,
+    SqlView,
+    Statement,
+    closing,
+    read_query,
+    read_statements,
+)
 from headwater.language.syntax import Declaration
 
 _OWN = "own"  # marks a `*` that the text does not have
@@ -66,7 +73,7 @@ class Recursion:
     the outcome.
     """
 
-    views: tuple[View, ...]
+    views: tuple[SqlView, ...]
     outputs: tuple[str, ...]
     frames: dict[str, str]
     tables: dict[str, Named]
@@ -82,27 +89,27 @@ Step: TypeAlias = Select | Recursion
 class Steps:
     """The steps of a text; the last one gives its answer."""
 
-    text: Text
+    text: SqlText
     steps: tuple[Step, ...]
 
 
 def split(source: Source) -> Steps | None:
     """The steps of a text; None if nothing in it is recursive. Raises SyntaxProblem."""
     try:
-        return _steps(Text(source))
-    except Refused as refused:
+        return _steps(SqlText(source))
+    except NotTranslated as refused:
         raise SyntaxProblem((refused.diagnostic,)) from None
 
 
-def _steps(text: Text) -> Steps | None:
+def _steps(text: SqlText) -> Steps | None:
     statements, problems = read_statements(text)
     if problems:
         raise SyntaxProblem(tuple(problems))
     for statement in statements:
         if isinstance(statement, Declaration):
             _refuse_declaration(text, statement)
-    created = [statement for statement in statements if isinstance(statement, View)]
-    asked = [statement for statement in statements if isinstance(statement, Query)]
+    created = [statement for statement in statements if isinstance(statement, SqlView)]
+    asked = [statement for statement in statements if isinstance(statement, SqlQuery)]
     queries = [query for query in asked if query.select is not None]
     views = [*(view for query in asked if query.select is None for view in query.views), *created]
     if len(queries) > 1 or (not queries and not views):
@@ -121,7 +128,7 @@ def _steps(text: Text) -> Steps | None:
     return Steps(text, tuple(splitter.steps))
 
 
-def _refuse_declaration(text: Text, declaration: Declaration) -> None:
+def _refuse_declaration(text: SqlText, declaration: Declaration) -> None:
     """The session's tables have columns of their own; a key, a stream and a ttl would mean nothing to them."""
     message = f"`{declaration.relation}` is declared, but the tables here are those of the session"
     hint = "leave the declaration out; hws.evaluate and hws.maintain take texts that declare their tables"
@@ -150,7 +157,7 @@ def _alone(text: str, scope: _Scope | None) -> str:
 
 
 class _Splitter:
-    def __init__(self, text: Text, uses: Counter[str]) -> None:
+    def __init__(self, text: SqlText, uses: Counter[str]) -> None:
         self.text = text
         self.steps: list[Step] = []
         self.recursive = False
@@ -158,7 +165,7 @@ class _Splitter:
         self._numbers = count(1)
         self._spelt: dict[str, Named] = {}  # every table, as the text spells its name
 
-    def query(self, query: Query, scope: _Scope) -> str:
+    def query(self, query: SqlQuery, scope: _Scope) -> str:
         """A query as text for Spark, its own WITH in front; frames of recursions in it stand in their places."""
         self._refuse_window(query)
         inner = _Scope(scope)
@@ -168,13 +175,13 @@ class _Splitter:
             return body
         return f"WITH {', '.join(inner.views.values())} {body}"
 
-    def _refuse_window(self, query: Query) -> None:
+    def _refuse_window(self, query: SqlQuery) -> None:
         if query.window is not None:
             message = "WINDOW(view, size) follows the time of a stream, and the tables of a session have none"
             hint = "run the query embedded, where time moves with the data"
             self.text.refuse("HW117", message, query.window.span, hint=hint)
 
-    def define(self, views: Sequence[View], scope: _Scope) -> None:
+    def define(self, views: Sequence[SqlView], scope: _Scope) -> None:
         """The views of one WITH, each before those that read it."""
         by_name = {view.name.lower(): self._with_whole_names(view) for view in views}
         for group in components(by_name):
@@ -213,7 +220,7 @@ class _Splitter:
 
     # Recursions
 
-    def _recursion(self, group: Sequence[View], scope: _Scope) -> None:
+    def _recursion(self, group: Sequence[SqlView], scope: _Scope) -> None:
         keys = {view.name.lower() for view in group}
         frames: dict[str, str] = {}
         inside = sum((_uses([view]) for view in group), Counter[str]())
@@ -232,7 +239,7 @@ class _Splitter:
         for view, frame in zip(views, outputs, strict=True):
             scope.views[view.name.lower()] = f"{_quoted(view.name)} AS (SELECT * FROM {{{frame}}})"
 
-    def _reduced(self, view: View, keys: set[str], scope: _Scope, frames: dict[str, str]) -> View:
+    def _reduced(self, view: SqlView, keys: set[str], scope: _Scope, frames: dict[str, str]) -> SqlView:
         """The view with frames in place of what does not read the recursion."""
         self._refuse_window(view.query)
         inner = _Scope(scope)
@@ -255,10 +262,10 @@ class _Splitter:
             select = exp.Union(this=select, expression=other, distinct=distinct)
         return replace(view, query=replace(view.query, views=tuple(kept), select=select), recursive=True, passing=False)
 
-    def _nested(self, view: View, keys: set[str], scope: _Scope, frames: dict[str, str]) -> list[View]:
+    def _nested(self, view: SqlView, keys: set[str], scope: _Scope, frames: dict[str, str]) -> list[SqlView]:
         """The views of a recursive view's own WITH: those that do not read the recursion are frames."""
         by_name = {nested.name.lower(): self._with_whole_names(nested) for nested in view.query.views}
-        kept: list[View] = []
+        kept: list[SqlView] = []
         reading = set(keys)
         for group in components(by_name):
             views = [by_name[key] for key in group]
@@ -273,11 +280,11 @@ class _Splitter:
                 name = self._own(f"{nested.name} of {view.name}")
                 frames[name] = self._frame(f"SELECT * FROM {_quoted(nested.name)}", scope)
                 query = replace(nested.query, views=(), select=_whole(name))
-                kept.append(View(nested.name, None, query, False, nested.span))
+                kept.append(SqlView(nested.name, None, query, False, nested.span))
         return kept
 
     def _with_frames(
-        self, part: Sequence[Token], reads: set[str], view: View, scope: _Scope, frames: dict[str, str]
+        self, part: Sequence[Token], reads: set[str], view: SqlView, scope: _Scope, frames: dict[str, str]
     ) -> exp.Expr:
         """A part that goes on, its subqueries in FROM replaced where they do not read the recursion."""
         tokens: list[Token] = []
@@ -288,7 +295,7 @@ class _Splitter:
             if in_from and _word(part, place + 1) in ("SELECT", "WITH"):
                 end = closing(part, place)
                 query = read_query(self.text, part[place + 1 : end])
-                if not mentioned(View("", None, query, recursive=False, span=None)) & reads:
+                if not mentioned(SqlView("", None, query, recursive=False, span=None)) & reads:
                     name = self._own(f"subquery of {view.name}")
                     frames[name] = self._frame(self.query(query, scope), scope)
                     tokens.append(_token(name, token, part[end]))
@@ -308,12 +315,12 @@ class _Splitter:
         self._spelt[name] = Named((name,), None)
         return name
 
-    def _parsed(self, tokens: Sequence[Token], view: View) -> exp.Expr:
+    def _parsed(self, tokens: Sequence[Token], view: SqlView) -> exp.Expr:
         parsed = self.text.parse(tokens, view.span)
         self._make_whole(parsed)
         return parsed
 
-    def _with_whole_names(self, view: View) -> View:
+    def _with_whole_names(self, view: SqlView) -> SqlView:
         """The view with tables of other databases under one name each."""
         if view.query.select is not None:
             self._make_whole(view.query.select)
@@ -362,7 +369,7 @@ def _parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
         yield from _parts(tokens[start:end])
 
 
-def _selects(query: Query) -> Iterator[exp.Expr]:
+def _selects(query: SqlQuery) -> Iterator[exp.Expr]:
     for view in query.views:
         yield from _selects(view.query)
     if query.select is not None:
@@ -371,8 +378,8 @@ def _selects(query: Query) -> Iterator[exp.Expr]:
 
 def _uses(statements: Sequence[Statement]) -> Counter[str]:
     """How often each name stands in a FROM."""
-    asking = [statement for statement in statements if isinstance(statement, View | Query)]
-    queries = [statement.query if isinstance(statement, View) else statement for statement in asking]
+    asking = [statement for statement in statements if isinstance(statement, SqlView | SqlQuery)]
+    queries = [statement.query if isinstance(statement, SqlView) else statement for statement in asking]
     selects = [node for query in queries for node in _selects(query)]
     return Counter(table.name.lower() for node in selects for table in node.find_all(exp.Table))
 

@@ -39,7 +39,7 @@ _NO_REVISIT = frozenset({"inPath", "member", "contains"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _ValueStep:
     """In `rule`, the value in column `start` of a recursive goal goes into column `end` of the head."""
 
     rule: syntax.Rule
@@ -91,7 +91,7 @@ def _names_its_stage(
     return bool(outside) and all(isinstance(atom.args[stages[atom.relation]], syntax.Constant) for atom in outside)
 
 
-def _steps(rule: syntax.Rule, cycle: Cycle, registry: Registry) -> Iterator[_Step]:
+def _steps(rule: syntax.Rule, cycle: Cycle, registry: Registry) -> Iterator[_ValueStep]:
     """How values flow from the recursive goals of a rule into its head."""
     places: dict[str, list[Place]] = {}
     for atom in positive_atoms(rule):
@@ -104,7 +104,7 @@ def _steps(rule: syntax.Rule, cycle: Cycle, registry: Registry) -> Iterator[_Ste
         if isinstance(made, syntax.Variable):
             for source, grows in _sources(made.name, terms, registry):
                 for start in places.get(source, ()):
-                    yield _Step(rule, start, (rule.head.relation, place), made.name, source, grows)
+                    yield _ValueStep(rule, start, (rule.head.relation, place), made.name, source, grows)
 
 
 def _sources(name: str, terms: dict[str, syntax.Term], registry: Registry) -> Iterator[tuple[str, str | None]]:
@@ -144,7 +144,7 @@ def _leaves(term: syntax.Term, grows: str | None, registry: Registry) -> Iterato
             assert_never(term)
 
 
-def _growing(cycle: Cycle, steps: list[_Step], best: set[str]) -> Iterator[Diagnostic]:
+def _growing(cycle: Cycle, steps: list[_ValueStep], best: set[str]) -> Iterator[Diagnostic]:
     part_of, feeding = _feeding(steps)
     held = {part_of[place] for place in part_of if place[0] in best}
     for together in _by_rule(feeding):
@@ -153,7 +153,7 @@ def _growing(cycle: Cycle, steps: list[_Step], best: set[str]) -> Iterator[Diagn
             yield _warning(cycle, open_steps)
 
 
-def _feeding(steps: list[_Step]) -> tuple[dict[Place, int], list[_Step]]:
+def _feeding(steps: list[_ValueStep]) -> tuple[dict[Place, int], list[_ValueStep]]:
     """The part that each place belongs to, with those that it feeds and is fed by; the steps that make a part grow."""
     edges: dict[Place, list[Place]] = {}
     for step in steps:
@@ -163,8 +163,8 @@ def _feeding(steps: list[_Step]) -> tuple[dict[Place, int], list[_Step]]:
     return part_of, [step for step in steps if step.grows and part_of[step.start] == part_of[step.end]]
 
 
-def _by_rule(steps: list[_Step]) -> list[list[_Step]]:
-    found: dict[int, list[_Step]] = {}
+def _by_rule(steps: list[_ValueStep]) -> list[list[_ValueStep]]:
+    found: dict[int, list[_ValueStep]] = {}
     for step in steps:
         found.setdefault(id(step.rule), []).append(step)
     return list(found.values())
@@ -186,7 +186,7 @@ def bounded(program: Program, registry: Registry = FUNCTIONS) -> frozenset[str]:
     return frozenset(found)
 
 
-def _bounds(step: _Step) -> bool:
+def _bounds(step: _ValueStep) -> bool:
     """Whether a goal of the rule stops this argument from growing for ever."""
     tied = {step.variable, step.source}
     for goal in step.rule.body:
@@ -209,7 +209,7 @@ def _bounds(step: _Step) -> bool:
     return False
 
 
-def _warning(cycle: Cycle, steps: list[_Step]) -> Diagnostic:
+def _warning(cycle: Cycle, steps: list[_ValueStep]) -> Diagnostic:
     rule = steps[0].rule
     columns = sorted({(step.end[1], step.variable) for step in steps})
     listed = " and ".join(f"`{variable.partition(chr(39))[0]}`" for _, variable in columns)
@@ -220,7 +220,7 @@ def _warning(cycle: Cycle, steps: list[_Step]) -> Diagnostic:
     return Diagnostic("HW701", message, span, note=note, hint=_way_out(steps), severity=Severity.WARNING)
 
 
-def _way_out(steps: list[_Step]) -> str:
+def _way_out(steps: list[_ValueStep]) -> str:
     numbers = [step for step in steps if step.grows in ("+", "-", "*", "/")]
     paths = [step for step in steps if step.grows in ("concatPath", "concat", "append", "[]")]
     ways = []

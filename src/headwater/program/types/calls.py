@@ -1,6 +1,6 @@
 """Calls as the types of their arguments ask for them, once these types are known.
 
-Where the arguments of a function go together, a text beside a moment is the moment it tells: `if(C, T, "2024-02-29")`.
+Where the arguments of a function go together, a text beside a moment is read as one: `if(C, T, "2024-02-29")`.
 A moment is a number inside, so a cast that may get anything becomes the one for moments where it gets one.
 """
 

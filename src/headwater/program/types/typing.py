@@ -1,6 +1,6 @@
 """The types of expressions: arithmetic, calls, aggregates.
 
-`None` is a type not known yet; whatever involves it is taken to be right until the data tells.
+`None` is a type not known yet; whatever involves it is taken to be right until data shows it.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from headwater.core.diagnostics import Diagnostic
 from headwater.language.sql.query.select import AGGREGATES
 from headwater.language.sql.scalar.functions import CALLS
 from headwater.language.sql.scalar.scalars import OTHER_FUNCTIONS
-from headwater.language.sql.text.parsed import Text
+from headwater.language.sql.text.parsed import SqlText
 
 Arguments = Mapping[type[exp.Expr], frozenset[str]]
 
@@ -173,7 +173,7 @@ _KINDS: Mapping[type[exp.Expr], tuple[str, str]] = MappingProxyType(
 )
 
 
-def unread(text: Text, query: exp.Expr, *, outermost: bool) -> Iterator[Diagnostic]:
+def unread(text: SqlText, query: exp.Expr, *, outermost: bool) -> Iterator[Diagnostic]:
     """Everything in a query that the translation does not read; an `outermost` one may have LIMIT and OFFSET."""
     top = bare(query) if outermost else None
     waiting = [query]
@@ -209,14 +209,14 @@ def is_set(value: Any) -> bool:
     return value is not None and value is not False and value not in ([], "")
 
 
-def _limited(text: Text, name: str, place: exp.Expr) -> Diagnostic:
+def _limited(text: SqlText, name: str, place: exp.Expr) -> Diagnostic:
     message = f"{name.upper()} is only understood on the outermost query"
     note = "a view that is maintained has no order, so there is no first row"
     hint = "keep the best of each group with min or max, or put LIMIT at the end of the whole query"
     return text.problem("HW117", message, place, note=note, hint=hint)
 
 
-def _unknown(text: Text, node: exp.Expr) -> Diagnostic:
+def _unknown(text: SqlText, node: exp.Expr) -> Diagnostic:
     spelt = text.written(node) if text.span(node) is not None else node.key.upper()
     if isinstance(node, exp.AggFunc):
         hint = f"the aggregates are {', '.join(sorted(AGGREGATES.values()))}"
@@ -226,7 +226,7 @@ def _unknown(text: Text, node: exp.Expr) -> Diagnostic:
     return text.problem("HW117", f"{word} is not translated", node, hint=way_out if known else None)
 
 
-def _refused(text: Text, node: exp.Expr, name: str, value: Any) -> Diagnostic:
+def _refused(text: SqlText, node: exp.Expr, name: str, value: Any) -> Diagnostic:
     word, hint = _SAID.get((type(node), name), (name.strip("_").replace("_", " ").upper(), ""))
     first = next((each for each in (value if isinstance(value, list) else [value]) if _is_node(each)), node)
     place = first if text.span(first) is not None else node

@@ -16,7 +16,7 @@ from sqlglot import exp
 from headwater.core.types import Type
 from headwater.language.sql.query.translator import Rows, Translator
 from headwater.language.sql.scalar.scalars import COMPARISONS, Values
-from headwater.language.sql.scalar.value import Value
+from headwater.language.sql.scalar.value import SqlValue
 from headwater.language.sql.scope.body import Body
 from headwater.language.sql.scope.rules import ALWAYS, NEVER, Choices, Piece, both, either, present
 from headwater.language.syntax import Atom, Call, Comparison, Condition, Constant, Negation, Term, Wildcard
@@ -177,7 +177,7 @@ class Conditions:
             span=self.text.span(node),
         )
 
-    def _asked(self, node: exp.In) -> tuple[list[Value], Rows]:
+    def _asked(self, node: exp.In) -> tuple[list[SqlValue], Rows]:
         query = node.args["query"]
         given = _bare(node.this)
         items = given.expressions if isinstance(given, exp.Tuple) else [given]
@@ -189,10 +189,10 @@ class Conditions:
         return [_fitted(value, other) for value, other in zip(wanted, rows.values, strict=True)], rows
 
 
-def _fitted(value: Value, other: Value) -> Value:
+def _fitted(value: SqlValue, other: SqlValue) -> SqlValue:
     """The value as the type of the column it is looked up in."""
     if value.type is Type.INT and other.type is Type.FLOAT:
-        return Value(Call("to_float", (value.term,)), Type.FLOAT, value.nullable)
+        return SqlValue(Call("to_float", (value.term,)), Type.FLOAT, value.nullable)
     return value
 
 

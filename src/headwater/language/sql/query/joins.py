@@ -16,7 +16,7 @@ from headwater.language.sql.query.translator import Translator
 from headwater.language.sql.scalar.scalars import Values
 from headwater.language.sql.scope.body import Body, Found, column_at, meant
 from headwater.language.sql.scope.rules import ALWAYS, Choices, Piece, both, made, present
-from headwater.language.sql.scope.sources import Column, Source, Table
+from headwater.language.sql.scope.sources import FromItem, SqlColumn, SqlTable
 from headwater.language.sql.text.shape import conjuncts
 from headwater.language.syntax import Atom, Constant, Negation, Term, Variable
 
@@ -35,7 +35,7 @@ class _Match:
 class _Side:
     """What a piece of FROM brings: its sources, and the goals that make their rows."""
 
-    sources: list[Source]
+    sources: list[FromItem]
     goals: list[Piece]
     choices: Choices
 
@@ -45,8 +45,8 @@ class _Shared:
     """A column that USING or NATURAL shows once, and where both sides have it."""
 
     name: str
-    left: Source
-    right: Source
+    left: FromItem
+    right: FromItem
 
 
 class Joins:
@@ -118,13 +118,13 @@ class Joins:
             case _:
                 self.text.refuse("HW117", f"`{self.text.written(node)}` in FROM is not translated", node)
 
-    def _table(self, node: exp.Table) -> Table:
+    def _table(self, node: exp.Table) -> SqlTable:
         if not isinstance(node.this, exp.Identifier):
             hint = "write a table, a view, a subquery, VALUES, or WINDOW(view, size) around the only table"
             self.text.refuse("HW117", f"`{self.text.written(node)}` in FROM is not translated", node, hint=hint)
         return self.translator.named(node, self.body.scope)
 
-    def _named(self, table: Table, alias: str, node: exp.Expr) -> _Side:
+    def _named(self, table: SqlTable, alias: str, node: exp.Expr) -> _Side:
         given = node.args.get("alias")
         columns = given.args.get("columns") if given is not None else None
         if columns:
@@ -133,12 +133,12 @@ class Joins:
         self.body.add(table, alias, node)
         return self._taken()
 
-    def _renamed(self, table: Table, names: list[str], node: exp.Expr) -> Table:
+    def _renamed(self, table: SqlTable, names: list[str], node: exp.Expr) -> SqlTable:
         if table.open or len(names) != len(table.columns):
             message = f"{len(names)} names for {len(table.columns)} columns"
             self.text.refuse("HW201", message, node, hint="name every column once, or none")
         columns = [replace(old, name=name) for name, old in zip(names, table.columns, strict=True)]
-        return Table(table.relation, columns, table.hidden, table.key, base=table.base)
+        return SqlTable(table.relation, columns, table.hidden, table.key, base=table.base)
 
     # Joins
 
@@ -168,7 +168,7 @@ class Joins:
 
     # USING and NATURAL
 
-    def _shared(self, join: exp.Join, left: list[Source], right: list[Source]) -> list[_Shared]:
+    def _shared(self, join: exp.Join, left: list[FromItem], right: list[FromItem]) -> list[_Shared]:
         using = [column.name for column in join.args.get("using") or []]
         if (join.method or "").upper() == "NATURAL":
             theirs = {name.lower() for source in right for name in source.shown()}
@@ -179,7 +179,7 @@ class Joins:
             found.append(_Shared(name, ours, other))
         return found
 
-    def _holder(self, name: str, sources: list[Source], side: str, join: exp.Join) -> Source:
+    def _holder(self, name: str, sources: list[FromItem], side: str, join: exp.Join) -> FromItem:
         holding = [source for source in sources if source.shows(name)]
         holding = holding or [source for source in sources if source.table.open]
         if len(holding) == 1:
@@ -192,7 +192,7 @@ class Joins:
         message = f"USING ({name}) finds no such column on the {side}"
         self.text.refuse("HW230", message, join, hint=meant(name, columns))
 
-    def _in(self, source: Source, name: str, join: exp.Join) -> Found:
+    def _in(self, source: FromItem, name: str, join: exp.Join) -> Found:
         return self.body.column(column_at(source.alias, name, join))
 
     def _show_once(self, shared: list[tuple[_Shared, Found]]) -> None:
@@ -204,9 +204,9 @@ class Joins:
             column.right.merged.add(column.name.lower())
         first = shared[0][0].left
         columns = [replace(found.column, name=column.name) for column, found in shared]
-        table = Table(first.table.relation, columns, key=())
+        table = SqlTable(first.table.relation, columns, key=())
         alias = f"{first.alias}'{len(self.body.sources)}"
-        self.body.sources.insert(0, Source(alias, table, [found.variable for _, found in shared], first.span))
+        self.body.sources.insert(0, FromItem(alias, table, [found.variable for _, found in shared], first.span))
 
     # Joins that are no plain ones
 
@@ -296,7 +296,7 @@ class Joins:
         asks = exp.and_(*(each.copy() for each in match.left_only), copy=False)
         return [*missing, *asker.fails_or_unknown(asks)]
 
-    def _split(self, conditions: list[exp.Expr], kept: list[Source], asked: list[Source]) -> _Match | None:
+    def _split(self, conditions: list[exp.Expr], kept: list[FromItem], asked: list[FromItem]) -> _Match | None:
         """The ON by sides; None if a piece of it is about both in another way than by being equal."""
         found = _Match([], [], [], [])
         for condition in (part for each in conditions for part in conjuncts(each)):
@@ -321,7 +321,7 @@ class Joins:
                 return None
         return found
 
-    def _sides(self, node: exp.Expr, kept: list[Source], asked: list[Source]) -> set[str]:
+    def _sides(self, node: exp.Expr, kept: list[FromItem], asked: list[FromItem]) -> set[str]:
         ours = {variable.name for source in kept for variable in source.variables}
         theirs = {variable.name for source in asked for variable in source.variables}
         found = set()
@@ -331,7 +331,7 @@ class Joins:
         return found
 
     def _stand_for(
-        self, name: str, left: list[Source], right: list[Source], more: list[Variable], side: str, join: exp.Join
+        self, name: str, left: list[FromItem], right: list[FromItem], more: list[Variable], side: str, join: exp.Join
     ) -> None:
         """The joined relation in place of both sides; their columns keep their names."""
         body = self.body
@@ -342,11 +342,11 @@ class Joins:
             columns = [replace(column, nullable=column.nullable or may_lack) for column in source.table.columns]
             table = source.table  # while its columns are still found out, it takes on more
             if not table.open:
-                table = Table(table.relation, columns, table.hidden, table.key)
-            body.sources.append(Source(source.alias, table, source.variables, source.span, merged=source.merged))
+                table = SqlTable(table.relation, columns, table.hidden, table.key)
+            body.sources.append(FromItem(source.alias, table, source.variables, source.span, merged=source.merged))
         span = self.text.span(join)
-        columns = [Column(variable.name.lower()) for variable in variables]
-        self.context.define(Table(name, columns, span=span))
+        columns = [SqlColumn(variable.name.lower()) for variable in variables]
+        self.context.define(SqlTable(name, columns, span=span))
         body.goals.append(Atom(name, tuple(variables), span=span))
 
 
@@ -354,7 +354,7 @@ def _nothing() -> _Side:
     return _Side([], [], [list(way) for way in ALWAYS])
 
 
-def _variables(sources: list[Source]) -> list[Variable]:
+def _variables(sources: list[FromItem]) -> list[Variable]:
     return list(dict.fromkeys(variable for source in sources for variable in source.variables))
 
 

@@ -13,14 +13,14 @@ from typing import TypeAlias
 
 from headwater.language import syntax
 from headwater.language.sql.scope.rules import renamed
-from headwater.language.sql.scope.sources import Table
+from headwater.language.sql.scope.sources import SqlTable
 from headwater.language.terms import body_atoms, goal_terms, variables
 
 _Place: TypeAlias = tuple[str, int]
 _COUNTING = frozenset({"count", "sum", "avg"})
 
 
-def pruned(rules: list[syntax.Rule], tables: dict[str, Table], shown: set[str]) -> list[syntax.Rule]:
+def pruned(rules: list[syntax.Rule], tables: dict[str, SqlTable], shown: set[str]) -> list[syntax.Rule]:
     """The rules without unneeded columns; `tables` lose them, too. `shown` are the views that are asked for."""
     needed = _needed(rules, tables, shown)
     rules = [_without_columns(rule, tables, needed) for rule in rules]
@@ -33,7 +33,7 @@ def pruned(rules: list[syntax.Rule], tables: dict[str, Table], shown: set[str]) 
 # Hidden columns
 
 
-def _needed(rules: list[syntax.Rule], tables: dict[str, Table], shown: set[str]) -> set[_Place]:
+def _needed(rules: list[syntax.Rule], tables: dict[str, SqlTable], shown: set[str]) -> set[_Place]:
     hidden = {(name, place) for name, table in tables.items() for place in range(len(table.columns), table.arity)}
     needed = {place for place in hidden if place[0] in shown}
     while True:
@@ -56,7 +56,7 @@ def _asked(rule: syntax.Rule, hidden: set[_Place], needed: set[_Place]) -> Itera
                     yield goal.relation, place
 
 
-def _without_columns(rule: syntax.Rule, tables: dict[str, Table], needed: set[_Place]) -> syntax.Rule:
+def _without_columns(rule: syntax.Rule, tables: dict[str, SqlTable], needed: set[_Place]) -> syntax.Rule:
     head = replace(rule.head, args=_kept(rule.head.relation, rule.head.args, tables, needed))
     body: list[syntax.Goal] = []
     for goal in rule.body:
@@ -70,7 +70,7 @@ def _without_columns(rule: syntax.Rule, tables: dict[str, Table], needed: set[_P
     return replace(rule, head=head, body=tuple(body))
 
 
-def _kept(relation: str, args: tuple, tables: dict[str, Table], needed: set[_Place]) -> tuple:  # type: ignore[type-arg]
+def _kept(relation: str, args: tuple, tables: dict[str, SqlTable], needed: set[_Place]) -> tuple:  # type: ignore[type-arg]
     table = tables.get(relation)
     if table is None:
         return args

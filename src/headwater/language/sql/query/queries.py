@@ -12,11 +12,11 @@ from headwater.language.sql.query.select import Selects
 from headwater.language.sql.query.translator import Rows
 from headwater.language.sql.query.views import Views
 from headwater.language.sql.scalar.scalars import Values
-from headwater.language.sql.scalar.value import Value, constant
+from headwater.language.sql.scalar.value import SqlValue, constant
 from headwater.language.sql.scope.body import Body
-from headwater.language.sql.scope.context import Context, Scope
+from headwater.language.sql.scope.context import Scope, Translation
 from headwater.language.sql.scope.rules import ALWAYS, Piece, Same, both, made
-from headwater.language.sql.scope.sources import Column, Table
+from headwater.language.sql.scope.sources import SqlColumn, SqlTable
 from headwater.language.sql.text.shape import union_parts
 from headwater.language.sql.text.sql_types import widest
 from headwater.language.sql.text.statements import with_views
@@ -26,7 +26,7 @@ from headwater.language.syntax import Aggregate, Assign, Atom, Constant, Negatio
 class Queries:
     """The translator: every query of a text becomes a relation, as rules in the context."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Translation) -> None:
         self.context = context
         self.text = context.text
         self.selects = Selects(self)
@@ -36,7 +36,7 @@ class Queries:
 
     # Names
 
-    def named(self, node: exp.Table, scope: Scope) -> Table:
+    def named(self, node: exp.Table, scope: Scope) -> SqlTable:
         """The view or table of this name; an undeclared table is one of the user's."""
         name = node.name
         found = scope.find(name)
@@ -46,7 +46,9 @@ class Queries:
         self._one_database(node, key)
         if key not in self.context.tables:
             self.context.taken.add(key)
-            self.context.tables[key] = Table(name, [], hidden=1, open=True, base=True, span=self.text.span(node.this))
+            self.context.tables[key] = SqlTable(
+                name, [], hidden=1, open=True, base=True, span=self.text.span(node.this)
+            )
         return self.context.tables[key]
 
     def _one_database(self, node: exp.Table, key: str) -> None:
@@ -69,7 +71,7 @@ class Queries:
         outer: Body | None = None,
         distinct: bool = False,
         order: Sequence[exp.Expr] = (),
-    ) -> Table:
+    ) -> SqlTable:
         """A query as the relation `name`. Its caller sees to the LIMIT that an outermost one may have."""
         clause = query.args.get("with_")
         if clause is not None:
@@ -89,12 +91,12 @@ class Queries:
             case _:
                 self.text.refuse("HW117", f"`{self.text.written(query)}` is no query that is translated", query)
 
-    def _values(self, query: exp.Values, name: str, *, distinct: bool) -> Table:
+    def _values(self, query: exp.Values, name: str, *, distinct: bool) -> SqlTable:
         rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in query.expressions]
         width = len(rows[0])
         body = Body(self.context, Scope(None), name)
         values = Values(body, self.scalar)
-        kinds: list[list[Value]] = [[] for _ in range(width)]
+        kinds: list[list[SqlValue]] = [[] for _ in range(width)]
         for number, row in enumerate(rows):
             if len(row) != width:
                 message = f"this row has {len(row)} values, the first one {width}"
@@ -107,11 +109,11 @@ class Queries:
                 head.append(Constant(number, Type.INT))
             self.context.rules += made(name, head, [], ALWAYS, self.text.span(query.expressions[number]))
         columns = [widened(f"col{at + 1}", column) for at, column in enumerate(kinds)]
-        return self.context.define(Table(name, columns, hidden=0 if distinct else 1, span=self.text.span(query)))
+        return self.context.define(SqlTable(name, columns, hidden=0 if distinct else 1, span=self.text.span(query)))
 
     # UNION, EXCEPT, INTERSECT
 
-    def _union(self, query: exp.Union, scope: Scope, name: str, *, distinct: bool) -> Table:
+    def _union(self, query: exp.Union, scope: Scope, name: str, *, distinct: bool) -> SqlTable:
         everything = distinct or bool(query.args.get("distinct"))
         parts = union_parts(query, everything, opened=True)
         tables = []
@@ -136,9 +138,9 @@ class Queries:
             else:
                 body.goals = [Atom(table.relation, (*shown, *(Wildcard() for _ in kept)), span=source.span)]
             self.context.rules += made(name, head, body.goals, ALWAYS, self.text.span(part))
-        return self.context.define(Table(name, columns, hidden, span=self.text.span(query)))
+        return self.context.define(SqlTable(name, columns, hidden, span=self.text.span(query)))
 
-    def _compared(self, query: exp.SetOperation, scope: Scope, name: str) -> Table:
+    def _compared(self, query: exp.SetOperation, scope: Scope, name: str) -> SqlTable:
         word = "EXCEPT" if isinstance(query, exp.Except) else "INTERSECT"
         if not query.args.get("distinct"):
             hint = f"write {word}, which compares sets of rows"
@@ -153,7 +155,7 @@ class Queries:
         goal: Piece = Negation(asked, span=span) if word == "EXCEPT" else asked
         return self.context.emit(name, variables, [*body.goals, goal], ALWAYS, span, list(left.columns))
 
-    def _same_width(self, tables: list[Table], parts: list[exp.Expr]) -> None:
+    def _same_width(self, tables: list[SqlTable], parts: list[exp.Expr]) -> None:
         for table, part in zip(tables, parts, strict=True):
             if len(table.columns) != len(tables[0].columns):
                 message = f"this part has {len(table.columns)} columns, the first one {len(tables[0].columns)}"
@@ -170,7 +172,7 @@ class Queries:
         assert isinstance(query, exp.Select)
         inner = body.inside()
         self.selects.read(query, inner)
-        found: list[Value] = []
+        found: list[SqlValue] = []
         if values:
             reader = Values(inner, self.scalar)
             found = [reader.value(item.node) for item in self.selects.items(query, inner)]
@@ -184,14 +186,14 @@ class Queries:
         if fenced.borrowed:
             self._refuse_borrowed(fenced, query)
         if values:
-            found = tuple(Value(Constant(None, None), column.type, column.nullable) for column in table.columns)
+            found = tuple(SqlValue(Constant(None, None), column.type, column.nullable) for column in table.columns)
             return Rows(self._bare(table, found), found, ())
         some = self.context.relation(f"{name}'any")
         atom = Atom(table.relation, tuple(Wildcard() for _ in range(table.arity)), span=self.text.span(query))
         self.context.emit(some, [], [atom], ALWAYS, self.text.span(query))
         return Rows(some, (), ())
 
-    def _bare(self, table: Table, values: tuple[Value, ...]) -> str:
+    def _bare(self, table: SqlTable, values: tuple[SqlValue, ...]) -> str:
         """The relation without its hidden columns."""
         if not table.hidden:
             return table.relation
@@ -206,7 +208,7 @@ class Queries:
         message = f"this subquery uses {names} of the query around it in a way that is not translated"
         self.text.refuse("HW117", message, query, hint="write it as a join, or with EXISTS over a plain SELECT")
 
-    def asked(self, inner: Body, values: list[Value], place: exp.Expr) -> Atom:
+    def asked(self, inner: Body, values: list[SqlValue], place: exp.Expr) -> Atom:
         """A subquery's body as a relation over its values and the columns it borrows, ready to be asked."""
         borrowed: list[Term] = [found.variable for found in inner.borrowed.values()]
         name = self.context.relation(f"{inner.owner}'rows")
@@ -241,7 +243,7 @@ class Queries:
         self.context.emit(name, head, outer.goals, outer.choices, self.text.span(place))
         return Atom(name, tuple(head), span=self.text.span(place))
 
-    def scalar(self, query: exp.Expr, body: Body) -> Value:
+    def scalar(self, query: exp.Expr, body: Body) -> SqlValue:
         """A subquery that gives one value: an aggregate without GROUP BY, perhaps per value of a borrowed column."""
         query = _unbracketed(query)
         single = isinstance(query, exp.Select) and self.selects.grouped(query) and not query.args.get("group")
@@ -256,11 +258,11 @@ class Queries:
         variable = body.names.variable("value")
         if not fenced.borrowed:
             body.goals.append(Atom(name, (variable, *(Wildcard() for _ in range(table.hidden))), span=table.span))
-            return Value(variable, column.type, column.nullable, column.date)
+            return SqlValue(variable, column.type, column.nullable, column.date)
         del self.context.rules[before:]
         return self._borrowing_scalar(query, body, variable)
 
-    def _borrowing_scalar(self, query: exp.Select, body: Body, variable: Variable) -> Value:
+    def _borrowing_scalar(self, query: exp.Select, body: Body, variable: Variable) -> SqlValue:
         """One value per borrowed columns: what is equated becomes the key of a group, and no group is no row."""
         inner = body.inside()
         self.selects.read(query, inner)
@@ -289,8 +291,8 @@ class Queries:
         empty = Constant(0, Type.INT) if function == "count" else Constant(None, value.type)
         body.choices = both(body.choices, [[found], [nothing, Assign(variable, empty)]])
         if function == "count":
-            return Value(variable, Type.INT, False)
-        return Value(variable, value.type, True, value.date and function in ("min", "max"))
+            return SqlValue(variable, Type.INT, False)
+        return SqlValue(variable, value.type, True, value.date and function in ("min", "max"))
 
 
 def _unbracketed(query: exp.Expr) -> exp.Expr:
@@ -299,7 +301,7 @@ def _unbracketed(query: exp.Expr) -> exp.Expr:
     return query
 
 
-def widened(name: str, given: Sequence[Value | Column]) -> Column:
+def widened(name: str, given: Sequence[SqlValue | SqlColumn]) -> SqlColumn:
     """The column that holds all of these."""
     kind = widest(each.type for each in given if not each.is_null)
-    return Column(name, kind, any(each.nullable for each in given), all(each.date for each in given))
+    return SqlColumn(name, kind, any(each.nullable for each in given), all(each.date for each in given))

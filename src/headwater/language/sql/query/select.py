@@ -17,11 +17,11 @@ from headwater.language.sql.query.conditions import Conditions, holds
 from headwater.language.sql.query.joins import Joins
 from headwater.language.sql.query.translator import Translator
 from headwater.language.sql.scalar.scalars import Values
-from headwater.language.sql.scalar.value import Value, constant
+from headwater.language.sql.scalar.value import SqlValue, constant
 from headwater.language.sql.scope.body import AT, Body, column_at
-from headwater.language.sql.scope.rules import ALWAYS, Choices, Names, Piece, made, merged_names
-from headwater.language.sql.scope.sources import Column, Table
-from headwater.language.sql.text.parsed import Refused
+from headwater.language.sql.scope.rules import ALWAYS, Choices, FreshNames, Piece, made, merged_names
+from headwater.language.sql.scope.sources import SqlColumn, SqlTable
+from headwater.language.sql.text.parsed import NotTranslated
 from headwater.language.sql.text.shape import conjuncts
 from headwater.language.syntax import Aggregate, Assign, Atom, Call, Constant, Negation, Term, Variable, Wildcard
 
@@ -45,12 +45,12 @@ class Branch:
     """What a SELECT gives: its columns' values, and the pieces of the body that make them."""
 
     items: list[Item]
-    values: list[Value]
+    values: list[SqlValue]
     goals: list[Piece]
     choices: Choices
     identity: list[Variable]
     span: Span | None
-    extra: list[Value] = field(default_factory=list)  # values of ORDER BY that are not shown
+    extra: list[SqlValue] = field(default_factory=list)  # values of ORDER BY that are not shown
 
 
 class Selects:
@@ -63,12 +63,12 @@ class Selects:
 
     def relation(
         self, select: exp.Select, body: Body, name: str, *, distinct: bool, order: Sequence[exp.Expr] = ()
-    ) -> Table:
+    ) -> SqlTable:
         """The SELECT as a relation of its own; values of `order` that it does not show are hidden columns."""
         distinct = distinct or select.args.get("distinct") is not None
         branch = self._branch(select, body, order)
         columns = [
-            Column(item.name, value.type, value.nullable, value.date)
+            SqlColumn(item.name, value.type, value.nullable, value.date)
             for item, value in zip(branch.items, branch.values, strict=True)
         ]
         head: list[Term | Aggregate] = [value.term for value in branch.values]
@@ -92,7 +92,7 @@ class Selects:
         kept = {root(variable.name): variable for variable in reversed(branch.identity)}
         return [kept[name] for name in dict.fromkeys(root(each.name) for each in branch.identity) if name not in shown]
 
-    def into(self, select: exp.Select, body: Body, name: str, aggregates: dict[int, str]) -> list[Value]:
+    def into(self, select: exp.Select, body: Body, name: str, aggregates: dict[int, str]) -> list[SqlValue]:
         """The SELECT's rows as one part of a recursive relation, aggregated in its head where `aggregates` says so."""
         if self.grouped(select):
             return self._aggregated_into(select, body, name)
@@ -203,15 +203,15 @@ class Selects:
         calls = list(dict.fromkeys(call for node in asked for call in _aggregates(node)))
         grouped = _Grouped(self, body, keys, calls, span)
         name = grouped.emit(f"{body.owner}'groups")
-        names = Names() if body.outer is None else body.names  # names of the queries around it stay taken
+        names = FreshNames() if body.outer is None else body.names  # names of the queries around it stay taken
         after = Body(self.context, body.scope, body.owner, body.outer, names)
         after.borrowed = body.borrowed
-        replaced: dict[exp.Expr, Value] = {}
+        replaced: dict[exp.Expr, SqlValue] = {}
         variables = []
         for node, value in (*zip(keys, grouped.keys, strict=True), *zip(calls, grouped.results, strict=True)):
             variable = after.names.variable(node.name if isinstance(node, exp.Column) else "value")
             variables.append(variable)
-            replaced[node] = Value(variable, value.type, value.nullable, value.date)
+            replaced[node] = SqlValue(variable, value.type, value.nullable, value.date)
         for node in keys:  # a key may be spelt with or without its table
             if isinstance(node, exp.Column):
                 for spelt in (
@@ -234,10 +234,10 @@ class Selects:
     def _is_same(self, spelt: exp.Column, node: exp.Column, body: Body) -> bool:
         try:
             return body.column(spelt).variable == body.column(node).variable
-        except Refused:
+        except NotTranslated:
             return False
 
-    def _refuse_ungrouped(self, nodes: list[exp.Expr], body: Body, replaced: dict[exp.Expr, Value]) -> None:
+    def _refuse_ungrouped(self, nodes: list[exp.Expr], body: Body, replaced: dict[exp.Expr, SqlValue]) -> None:
         own = {variable.name for source in body.sources for variable in source.variables}
         known = _Replaced(replaced)
 
@@ -253,7 +253,7 @@ class Selects:
         for node in nodes:
             look(node)
 
-    def _aggregated_into(self, select: exp.Select, body: Body, name: str) -> list[Value]:
+    def _aggregated_into(self, select: exp.Select, body: Body, name: str) -> list[SqlValue]:
         """GROUP BY in a part of a recursive view: its aggregates stand in the view's own head."""
         self.read(select, body)
         items = self.items(select, body)
@@ -268,7 +268,7 @@ class Selects:
                 hint = "select it as a column of the view, or leave it out of GROUP BY"
                 self.text.refuse("HW511", message, key, note=note, hint=hint)
         values = Values(body, self.translator.scalar)
-        found: list[Value] = []
+        found: list[SqlValue] = []
         head: list[Term | Aggregate] = []
         for item in items:
             if isinstance(item.node, exp.AggFunc) or _named_aggregate(item.node):
@@ -290,7 +290,7 @@ class Selects:
             return self._is_same(node, key, body)
         return node == key
 
-    def aggregate(self, node: exp.Expr, values: Values) -> tuple[Value, Aggregate]:
+    def aggregate(self, node: exp.Expr, values: Values) -> tuple[SqlValue, Aggregate]:
         span = self.text.span(node)
         function = AGGREGATES.get(type(node)) or str(node.this).lower()
         given = node.expressions if isinstance(node, exp.Anonymous) else [node.this]
@@ -299,21 +299,21 @@ class Selects:
             self.text.refuse("HW117", message, node, hint="aggregate over the recursive view, from outside")
         found = [values.value(each) for each in given]
         kind = Type.INT if "count" in function else found[-1].type
-        return Value(found[-1].term, kind, True, found[-1].date and kind is Type.TIMESTAMP), Aggregate(
+        return SqlValue(found[-1].term, kind, True, found[-1].date and kind is Type.TIMESTAMP), Aggregate(
             function, tuple(each.term for each in found), span=span
         )
 
 
-class _Replaced(dict[exp.Expr, Value]):
+class _Replaced(dict[exp.Expr, SqlValue]):
     """Expressions that stand for a variable already, found also where only the case of names differs."""
 
-    def __init__(self, given: dict[exp.Expr, Value]) -> None:
+    def __init__(self, given: dict[exp.Expr, SqlValue]) -> None:
         super().__init__({_folded(node): value for node, value in given.items()})
 
     def __contains__(self, node: object) -> bool:
         return isinstance(node, exp.Expr) and super().__contains__(_folded(node))
 
-    def __getitem__(self, node: exp.Expr) -> Value:
+    def __getitem__(self, node: exp.Expr) -> SqlValue:
         return super().__getitem__(_folded(node))
 
 
@@ -339,9 +339,9 @@ class _Grouped:
         self.span = span
         self.values = Values(body, selects.translator.scalar)
         self.keys = [self.values.value(node) for node in keys]
-        self.results: list[Value] = []
+        self.results: list[SqlValue] = []
         self._plain: list[tuple[int, Aggregate]] = []
-        self._distinct: list[tuple[int, str, Value]] = []
+        self._distinct: list[tuple[int, str, SqlValue]] = []
         for at, call in enumerate(calls):
             self._take(at, call)
 
@@ -362,16 +362,16 @@ class _Grouped:
         value = constant(1, Type.INT) if isinstance(given[0], exp.Star) else self.values.value(given[0])
         if test is not None:
             truth = self.values.truth(test).term
-            value = Value(Call("if", (truth, value.term, Constant(None, value.type))), value.type, True, value.date)
+            value = SqlValue(Call("if", (truth, value.term, Constant(None, value.type))), value.type, True, value.date)
         kind = {"count": Type.INT, "avg": Type.FLOAT}.get(function, value.type)
         date = value.date and function in ("min", "max")
-        self.results.append(Value(Constant(None, None), kind, function != "count", date))
+        self.results.append(SqlValue(Constant(None, None), kind, function != "count", date))
         if distinct and function in ("count", "sum", "avg"):
             self._distinct.append((at, function, value))
         else:
             self._plain.append((at, Aggregate(function, (self._variable(value),), span=self.text.span(node))))
 
-    def _variable(self, value: Value) -> Term:
+    def _variable(self, value: SqlValue) -> Term:
         """An aggregate ranges over a variable: another value gets one."""
         if isinstance(value.term, Variable):
             return value.term

@@ -12,10 +12,10 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from headwater.language.sql.scalar.value import Value
+from headwater.language.sql.scalar.value import SqlValue
 from headwater.language.sql.scope.body import Body
-from headwater.language.sql.scope.context import Context, Scope
-from headwater.language.sql.scope.sources import Table
+from headwater.language.sql.scope.context import Scope, Translation
+from headwater.language.sql.scope.sources import SqlTable
 from headwater.language.syntax import Atom, Term
 
 
@@ -24,17 +24,17 @@ class Rows:
     """A subquery as a relation that can be asked: `relation(values..., borrowed columns...)`."""
 
     relation: str
-    values: tuple[Value, ...]
+    values: tuple[SqlValue, ...]
     borrowed: tuple[Term, ...]
 
 
 class Translator(Protocol):
     """Translates queries inside queries."""
 
-    context: Context
+    context: Translation
     recursive: set[str]  # relations of the recursion that is being translated
 
-    def named(self, node: exp.Table, scope: Scope) -> Table:
+    def named(self, node: exp.Table, scope: Scope) -> SqlTable:
         """The view or table of a name in FROM."""
 
     def relation(
@@ -46,14 +46,14 @@ class Translator(Protocol):
         outer: Body | None = None,
         distinct: bool = False,
         order: Sequence[exp.Expr] = (),
-    ) -> Table:
+    ) -> SqlTable:
         """A query as the relation `name`."""
 
     def rows(self, query: exp.Expr, body: Body, *, values: bool) -> Rows:
         """A subquery of EXISTS or IN as a relation over its values and the columns it borrows."""
 
-    def scalar(self, query: exp.Expr, body: Body) -> Value:
+    def scalar(self, query: exp.Expr, body: Body) -> SqlValue:
         """A subquery that gives one value."""
 
-    def asked(self, inner: Body, values: list[Value], place: exp.Expr) -> Atom:
+    def asked(self, inner: Body, values: list[SqlValue], place: exp.Expr) -> Atom:
         """A subquery's body as a relation over its values and the columns it borrows, ready to be asked."""

@@ -15,15 +15,15 @@ from headwater.core.diagnostics import Diagnostic, Severity
 from headwater.core.types import Type
 from headwater.language.sql.query.select import Selects, item_name
 from headwater.language.sql.query.translator import Translator
-from headwater.language.sql.scalar.value import Value
+from headwater.language.sql.scalar.value import SqlValue
 from headwater.language.sql.scope.body import Body
 from headwater.language.sql.scope.context import Scope
 from headwater.language.sql.scope.rules import ALWAYS, made
-from headwater.language.sql.scope.sources import Column, Table
-from headwater.language.sql.text.parsed import Refused, Text
+from headwater.language.sql.scope.sources import SqlColumn, SqlTable
+from headwater.language.sql.text.parsed import NotTranslated, SqlText
 from headwater.language.sql.text.shape import components, is_recursion, mentioned, union_parts, unions
 from headwater.language.sql.text.sql_types import widest
-from headwater.language.sql.text.statements import HeadColumn, View
+from headwater.language.sql.text.statements import HeadColumn, SqlView
 from headwater.language.syntax import Aggregate, ColumnDeclaration, Term
 
 _KEPT = frozenset({"min", "max", "mmin", "mmax", "sum", "count", "mcount", "msum", "avg"})
@@ -38,10 +38,10 @@ class Views:
         self.context = translator.context
         self.text = translator.context.text
 
-    def scope(self, views: Sequence[View], parent: Scope, *, owner: str = "", outermost: bool = False) -> Scope:
+    def scope(self, views: Sequence[SqlView], parent: Scope, *, owner: str = "", outermost: bool = False) -> Scope:
         """A scope with these views, their rules made."""
         scope = Scope(parent)
-        by_name: dict[str, View] = {}
+        by_name: dict[str, SqlView] = {}
         for view in views:
             if view.name.lower() in by_name:
                 self.text.refuse("HW204", f"`{view.name}` is defined twice", view.span, hint="rename one of them")
@@ -52,14 +52,14 @@ class Views:
         for group in components(by_name):
             try:
                 self._group(group, by_name, names, scope, outermost=outermost)
-            except Refused as refused:
+            except NotTranslated as refused:
                 self.context.problems.append(refused.diagnostic)
                 for key in group:  # what reads it is looked at as well
-                    named = [Column(column.name) for column in by_name[key].columns or ()]
-                    scope.views.setdefault(key, Table(names[key], named, open=not named))
+                    named = [SqlColumn(column.name) for column in by_name[key].columns or ()]
+                    scope.views.setdefault(key, SqlTable(names[key], named, open=not named))
         return scope
 
-    def _refuse_later(self, views: list[View], outside: Scope) -> None:
+    def _refuse_later(self, views: list[SqlView], outside: Scope) -> None:
         """Without RECURSIVE, a view sees the views before it only: a later one's name would mean a table."""
         for at, view in enumerate(views):
             read = set() if view.recursive else mentioned(view)
@@ -75,7 +75,13 @@ class Views:
         return self.context.relation(f"{owner}'{name}")
 
     def _group(
-        self, group: list[str], views: dict[str, View], names: dict[str, str], scope: Scope, *, outermost: bool
+        self,
+        group: list[str],
+        views: dict[str, SqlView],
+        names: dict[str, str],
+        scope: Scope,
+        *,
+        outermost: bool,
     ) -> None:
         first = views[group[0]]
         if is_recursion(group, views):
@@ -98,10 +104,10 @@ class Views:
         table = self.context.tables.get(key)
         return scope.find(key) is not None or (table is not None and not table.open)
 
-    def inside(self, view: View, scope: Scope, owner: str) -> Scope:
+    def inside(self, view: SqlView, scope: Scope, owner: str) -> Scope:
         return self.scope(view.query.views, scope, owner=owner) if view.query.views else scope
 
-    def _headed(self, view: View, table: Table) -> Table:
+    def _headed(self, view: SqlView, table: SqlTable) -> SqlTable:
         """The view under the names that its head gives the columns."""
         if view.columns is None:
             return table
@@ -111,10 +117,10 @@ class Views:
             hint = "name as many columns as the query selects"
             self.text.refuse("HW201", message, view.columns[0].span if view.columns else view.span, hint=hint)
         columns = [replace(old, name=new.name) for new, old in zip(view.columns, table.columns, strict=True)]
-        return self.context.define(Table(table.relation, columns, table.hidden, table.key, span=table.span))
+        return self.context.define(SqlTable(table.relation, columns, table.hidden, table.key, span=table.span))
 
 
-def refuse_kept(text: Text, view: View) -> None:
+def refuse_kept(text: SqlText, view: SqlView) -> None:
     """A view that is not recursive has no `min() AS cost` in its head."""
     for column in view.columns or ():
         if column.aggregate is not None:
@@ -123,7 +129,7 @@ def refuse_kept(text: Text, view: View) -> None:
             text.refuse("HW217", message, column.span, hint=hint)
 
 
-def refuse_equal_names(text: Text, relation: str, columns: Iterable[HeadColumn | ColumnDeclaration]) -> None:
+def refuse_equal_names(text: SqlText, relation: str, columns: Iterable[HeadColumn | ColumnDeclaration]) -> None:
     seen: set[str] = set()
     for column in columns:
         if column.name.lower() in seen:
@@ -136,7 +142,7 @@ def refuse_equal_names(text: Text, relation: str, columns: Iterable[HeadColumn |
 class _Recursion:
     """Views that read each other in a circle."""
 
-    def __init__(self, views: Views, group: list[View], names: list[str], scope: Scope) -> None:
+    def __init__(self, views: Views, group: list[SqlView], names: list[str], scope: Scope) -> None:
         self.views = views
         self.translator = views.translator
         self.context = views.context
@@ -150,7 +156,7 @@ class _Recursion:
         outside = self.translator.recursive
         self.translator.recursive = outside | set(self.names)
         # Where dates and nulls can be is found out by trying: at first all may be dates, and there are no nulls.
-        columns = [[Column(name, date=True) for name in self._columns(view)] for view in self.group]
+        columns = [[SqlColumn(name, date=True) for name in self._columns(view)] for view in self.group]
         rules, taken, notes = list(self.context.rules), set(self.context.taken), list(self.context.notes)
         try:
             while True:
@@ -163,14 +169,14 @@ class _Recursion:
         finally:
             self.translator.recursive = outside
 
-    def _translated(self, columns: list[list[Column]]) -> list[list[Column]]:
+    def _translated(self, columns: list[list[SqlColumn]]) -> list[list[SqlColumn]]:
         """Rules for all views, if their columns are these; and the columns as the rules then make them."""
         for view, name, known in zip(self.group, self.names, columns, strict=True):
-            table = Table(name, list(known), span=view.span)
+            table = SqlTable(name, list(known), span=view.span)
             self.scope.views[view.name.lower()] = self.context.define(table)
         return [self._view(view, self.scope.views[view.name.lower()]) for view in self.group]
 
-    def _columns(self, view: View) -> list[str]:
+    def _columns(self, view: SqlView) -> list[str]:
         """The names of its columns: those of its head, else of the first part that does not read the recursion."""
         if view.columns is not None:
             return [column.name for column in view.columns]
@@ -196,17 +202,17 @@ class _Recursion:
         del self.context.rules[rules:]
         return names
 
-    def _inside(self, view: View) -> Scope:
+    def _inside(self, view: SqlView) -> Scope:
         return self.views.inside(view, self.scope, view.name)
 
-    def _branches(self, view: View) -> list[exp.Expr]:
+    def _branches(self, view: SqlView) -> list[exp.Expr]:
         assert view.query.select is not None
         return union_parts(view.query.select, True)
 
     def _is_recursive(self, node: exp.Expr) -> bool:
         return any(table.name.lower() in self.keys for table in node.find_all(exp.Table))
 
-    def _view(self, view: View, table: Table) -> list[Column]:
+    def _view(self, view: SqlView, table: SqlTable) -> list[SqlColumn]:
         assert view.query.select is not None
         self._note_bags(view)
         branches = self._branches(view)
@@ -220,7 +226,7 @@ class _Recursion:
         order = sorted(range(len(branches)), key=lambda at: self._is_recursive(branches[at]))
         found = [self._part(branches[at], scope, table, aggregates, view) for at in order]
         return [
-            Column(
+            SqlColumn(
                 column.name,
                 _settled(column.type, [values[place] for values in found]),
                 column.nullable or any(values[place].nullable for values in found),
@@ -230,8 +236,8 @@ class _Recursion:
         ]
 
     def _part(
-        self, branch: exp.Expr, scope: Scope, table: Table, aggregates: dict[int, str], view: View
-    ) -> list[Value]:
+        self, branch: exp.Expr, scope: Scope, table: SqlTable, aggregates: dict[int, str], view: SqlView
+    ) -> list[SqlValue]:
         name = table.relation
         if isinstance(branch, exp.Select) and self._is_pooled(branch, aggregates):
             body = Body(self.context, scope, name)
@@ -253,7 +259,7 @@ class _Recursion:
             return False  # a row of constants would be a fact, and a fact has nothing to aggregate
         return not self.views.selects.grouped(branch) or bool(aggregates) or self._is_recursive(branch)
 
-    def _copied(self, part: Table, name: str, aggregates: dict[int, str]) -> list[Value]:
+    def _copied(self, part: SqlTable, name: str, aggregates: dict[int, str]) -> list[SqlValue]:
         body = Body(self.context, self.scope, name)
         source = body.add(part, "part", None)
         shown = source.variables[: len(part.columns)]
@@ -263,9 +269,9 @@ class _Recursion:
         ]
         self.context.rules += made(name, head, body.goals, ALWAYS, part.span)
         pairs = zip(shown, part.columns, strict=True)
-        return [Value(variable, column.type, column.nullable, column.date) for variable, column in pairs]
+        return [SqlValue(variable, column.type, column.nullable, column.date) for variable, column in pairs]
 
-    def _aggregates(self, view: View) -> dict[int, str]:
+    def _aggregates(self, view: SqlView) -> dict[int, str]:
         """Columns that the head keeps by an aggregate: `min() AS cost`."""
         found: dict[int, str] = {}
         for at, column in enumerate(view.columns or ()):
@@ -277,7 +283,7 @@ class _Recursion:
             found[at] = column.aggregate
         return found
 
-    def _note_bags(self, view: View) -> None:
+    def _note_bags(self, view: SqlView) -> None:
         if any(note.code == "HW704" for note in self.context.notes):
             return
         assert view.query.select is not None
@@ -298,7 +304,7 @@ class _Recursion:
                 return
 
 
-def _settled(before: Type | None, values: list[Value]) -> Type | None:
+def _settled(before: Type | None, values: list[SqlValue]) -> Type | None:
     """The type of a column: what the values show that have one; where they disagree, none."""
     known = {value.type for value in values if value.type is not None}
     found = widest(known) if known else None

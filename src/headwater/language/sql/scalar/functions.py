@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from headwater.core.source import Span
 from headwater.core.types import Type
-from headwater.language.sql.scalar.value import Value, called
+from headwater.language.sql.scalar.value import SqlValue, called
 from headwater.language.sql.text.sql_types import widest
 
-Build = Callable[[list[Value], Span | None], Value]
+Build = Callable[[list[SqlValue], Span | None], SqlValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Known:
 def _call(name: str, kind: Type | None = None, *, nullable: bool = False) -> Build:
     """A call of `name`; without a type, the type of its first argument."""
 
-    def build(values: list[Value], span: Span | None) -> Value:
+    def build(values: list[SqlValue], span: Span | None) -> SqlValue:
         return called(name, values, kind or (values[0].type if values else None), span, nullable=nullable)
 
     return build
@@ -36,7 +36,7 @@ def _call(name: str, kind: Type | None = None, *, nullable: bool = False) -> Bui
 def _some(name: str) -> Build:
     """A call that is null only where all its arguments are."""
 
-    def build(values: list[Value], span: Span | None) -> Value:
+    def build(values: list[SqlValue], span: Span | None) -> SqlValue:
         kind = widest(value.type for value in values if not value.is_null)
         nullable, date = (all(each) for each in zip(*((value.nullable, value.date) for value in values), strict=True))
         return replace(called(name, values, kind, span), nullable=nullable, date=date)
@@ -50,7 +50,7 @@ def _best(name: str, rules: str) -> Build:
     So the time of a row is made, and a recursion may keep the best of what it computes.
     """
 
-    def build(values: list[Value], span: Span | None) -> Value:
+    def build(values: list[SqlValue], span: Span | None) -> SqlValue:
         plain = {value.type for value in values} in ({Type.INT}, {Type.TIMESTAMP})
         return _some(rules if plain and not any(value.nullable for value in values) else name)(values, span)
 

@@ -22,7 +22,7 @@ from headwater.core.widening import widest as all_items
 from headwater.language.sql.scalar import times
 from headwater.language.sql.scalar.by_name import as_named
 from headwater.language.sql.scalar.functions import CALLS
-from headwater.language.sql.scalar.value import NULL, Value, called, constant
+from headwater.language.sql.scalar.value import NULL, SqlValue, called, constant
 from headwater.language.sql.scope.body import Body, meant
 from headwater.language.sql.text.sql_types import FIXES, type_named, widest
 from headwater.language.syntax import Binary, Call, Constant, ListTerm, Term
@@ -51,13 +51,13 @@ _LARGEST = 2**63
 OTHER_FUNCTIONS = "name what it gives in a column of the data, or register a function"
 
 
-Subqueries: TypeAlias = Callable[[exp.Expr, Body], Value]
+Subqueries: TypeAlias = Callable[[exp.Expr, Body], SqlValue]
 
 
 class Values:
     """Terms for the expressions of one SELECT; `replaced` are expressions that stand for a variable already."""
 
-    def __init__(self, body: Body, scalar: Subqueries, replaced: dict[exp.Expr, Value] | None = None) -> None:
+    def __init__(self, body: Body, scalar: Subqueries, replaced: dict[exp.Expr, SqlValue] | None = None) -> None:
         self.body = body
         self.text = body.context.text
         self._scalar = scalar
@@ -66,7 +66,7 @@ class Values:
     def term(self, node: exp.Expr) -> Term:
         return self.value(node).term
 
-    def value(self, node: exp.Expr) -> Value:
+    def value(self, node: exp.Expr) -> SqlValue:
         if node in self.replaced:
             return self.replaced[node]
         span = self.text.span(node)
@@ -77,7 +77,7 @@ class Values:
                 if isinstance(node.this, exp.Star):
                     self._refuse(node, "`*` has no value here", "name the columns")
                 found = self.body.column(node)
-                return Value(found.variable, found.column.type, found.column.nullable, found.column.date)
+                return SqlValue(found.variable, found.column.type, found.column.nullable, found.column.date)
             case exp.Boolean():
                 return constant(bool(node.this), Type.BOOL, span)
             case exp.Null():
@@ -85,7 +85,7 @@ class Values:
             case exp.Array():
                 items = [self.value(item) for item in node.expressions]
                 term = ListTerm(tuple(item.term for item in items), span=span)
-                return Value(term, list_with(item.type for item in items), any(item.nullable for item in items))
+                return SqlValue(term, list_with(item.type for item in items), any(item.nullable for item in items))
             case exp.Subquery() | exp.Select():
                 return self._scalar(node, self.body)
             case exp.AggFunc():
@@ -101,7 +101,7 @@ class Values:
 
     # Conditions as values: true, false or null
 
-    def truth(self, node: exp.Expr) -> Value:
+    def truth(self, node: exp.Expr) -> SqlValue:
         span = self.text.span(node)
         if node in self.replaced:
             return self.replaced[node]
@@ -139,7 +139,7 @@ class Values:
             case _:
                 return self.value(node)
 
-    def compared(self, node: exp.Expr) -> tuple[Value, Value]:
+    def compared(self, node: exp.Expr) -> tuple[SqlValue, SqlValue]:
         """Both sides of a comparison, which must be of kinds that compare; a text beside a time is a time."""
         left, right = self.value(node.this), self.value(node.expression)
         if not _comparable(left.type, right.type):
@@ -149,7 +149,7 @@ class Values:
             self.text.refuse("HW404", message, node, hint="cast one side: CAST(... AS STRING)")
         return left, right
 
-    def _is(self, node: exp.Is, span: Span | None) -> Value:
+    def _is(self, node: exp.Is, span: Span | None) -> SqlValue:
         value = self.value(node.this)
         wanted = node.expression
         if isinstance(wanted, exp.Null):
@@ -158,7 +158,7 @@ class Values:
             return _bool(Call("is_same", (value.term, Constant(bool(wanted.this), Type.BOOL)), span=span), False)
         self._refuse(node, f"`{self.text.written(node)}` is not understood", "write IS NULL, IS TRUE or IS FALSE")
 
-    def _in(self, node: exp.In, span: Span | None) -> Value:
+    def _in(self, node: exp.In, span: Span | None) -> SqlValue:
         if not node.expressions:
             self._refuse(node, "this IN is not understood", "write x IN (1, 2) or x IN (SELECT ...)")
         value = self.value(node.this)
@@ -169,7 +169,7 @@ class Values:
 
     # The cases
 
-    def _literal(self, node: exp.Expr, span: Span | None) -> Value:
+    def _literal(self, node: exp.Expr, span: Span | None) -> SqlValue:
         text = str(node.this)
         if node.is_string:
             return constant(text, Type.STRING, span)
@@ -183,15 +183,15 @@ class Values:
         except ValueError:
             self.text.refuse("HW101", f"`{text}` is no number", node)
 
-    def _negative(self, node: exp.Expr, span: Span | None) -> Value:
+    def _negative(self, node: exp.Expr, span: Span | None) -> SqlValue:
         if isinstance(node.this, exp.Literal) and str(node.this.this) == str(_LARGEST):
             return constant(-_LARGEST, Type.INT, span)
         inner = self.value(node.this)
         if isinstance(inner.term, Constant) and isinstance(inner.term.value, int | float):
-            return Value(Constant(-inner.term.value, inner.term.type, span=span), inner.type, False)
-        return Value(Binary("-", Constant(0, Type.INT), inner.term, span=span), inner.type, inner.nullable)
+            return SqlValue(Constant(-inner.term.value, inner.term.type, span=span), inner.type, False)
+        return SqlValue(Binary("-", Constant(0, Type.INT), inner.term, span=span), inner.type, inner.nullable)
 
-    def _arithmetic(self, node: exp.Expr, span: Span | None) -> Value:
+    def _arithmetic(self, node: exp.Expr, span: Span | None) -> SqlValue:
         assert isinstance(node, exp.Binary)
         months = times.months_in(node)
         if months is not None:
@@ -208,15 +208,15 @@ class Values:
             self.text.refuse("HW403", message, node, hint=hint)
         term = Binary(sign, left.term, right.term, span=span)
         date = kind is Type.TIMESTAMP and any(one.date for one in (left, right)) and _has_whole_days(node)
-        return Value(term, kind, left.nullable or right.nullable, date)
+        return SqlValue(term, kind, left.nullable or right.nullable, date)
 
-    def _divided(self, node: exp.Expr, span: Span | None) -> Value:
+    def _divided(self, node: exp.Expr, span: Span | None) -> SqlValue:
         left, right = self.value(node.this), self.value(node.expression)
         if isinstance(right.term, Constant) and right.term.value:
-            return Value(Binary("/", left.term, right.term, span=span), Type.FLOAT, left.nullable)
-        return Value(Call("divide", (left.term, right.term), span=span), Type.FLOAT, True)
+            return SqlValue(Binary("/", left.term, right.term, span=span), Type.FLOAT, left.nullable)
+        return SqlValue(Call("divide", (left.term, right.term), span=span), Type.FLOAT, True)
 
-    def _joined(self, node: exp.Expr, span: Span | None) -> Value:
+    def _joined(self, node: exp.Expr, span: Span | None) -> SqlValue:
         """`a || b`; and `a | '.' | b`, as 000 writes it, where a text takes part."""
         parts = list(_chain(node, type(node)))
         values = [self.value(part) for part in parts]
@@ -224,7 +224,7 @@ class Values:
             self._refuse(node, "`|` on bits is not translated", "write || to join texts")
         return called("concat", _texts(values), _joined_type(values), span)
 
-    def _escaped(self, node: exp.Expr, span: Span | None) -> Value:
+    def _escaped(self, node: exp.Expr, span: Span | None) -> SqlValue:
         """`text LIKE pattern ESCAPE mark`"""
         found = self.value(node.this)
         inner = found.term.args[0] if node.this.args.get("negate") and isinstance(found.term, Call) else found.term
@@ -233,9 +233,9 @@ class Values:
         call: Term = Call(inner.function, (*inner.args, self.term(node.expression)), span=span)
         if inner is not found.term:
             call = Call("negated", (call,), span=span)
-        return Value(call, Type.BOOL, found.nullable)
+        return SqlValue(call, Type.BOOL, found.nullable)
 
-    def _interval(self, node: exp.Expr, span: Span | None) -> Value:
+    def _interval(self, node: exp.Expr, span: Span | None) -> SqlValue:
         if times.months(node) is not None:
             hint = "add it to a time: at + INTERVAL 1 MONTH"
             self._refuse(node.parent or node, "a month has no length of its own", hint)
@@ -246,13 +246,13 @@ class Values:
             self.text.refuse("HW110", "this is no span of time", node, hint="write INTERVAL 5 MINUTES")
         return constant(found, Type.DURATION, span)
 
-    def _cast(self, node: exp.Expr, span: Span | None) -> Value:
+    def _cast(self, node: exp.Expr, span: Span | None) -> SqlValue:
         inner = self.value(node.this)
         name = str(node.args["to"].this.value if node.args["to"].this else "")
         if inner.is_null:
             kind = Type.TIMESTAMP if name == "DATE" else type_named(name, node.args["to"].expressions)
             if kind is not None:
-                return Value(Constant(None, kind, span=span), kind, True, name == "DATE")
+                return SqlValue(Constant(None, kind, span=span), kind, True, name == "DATE")
         if name == "DATE":
             written = isinstance(node.this, exp.Literal) and node.this.is_string
             return times.as_date(self._moment(node, span) if written else inner, span)
@@ -269,9 +269,9 @@ class Values:
         called = _CASTS_OF_TIMES.get(kind) if inner.type is Type.TIMESTAMP else _CASTS.get(kind)
         if called is None:
             self._refuse(node, f"there is no cast to {kind.value}", "cast to INT, DOUBLE, STRING, BOOLEAN or TIMESTAMP")
-        return Value(Call(called, (inner.term,), span=span), kind, True)
+        return SqlValue(Call(called, (inner.term,), span=span), kind, True)
 
-    def _moment(self, node: exp.Expr, span: Span | None) -> Value:
+    def _moment(self, node: exp.Expr, span: Span | None) -> SqlValue:
         """`TIMESTAMP '2024-02-29 12:00:00'` and its like."""
         text = str(node.this.this)
         found = to_time(text)
@@ -281,18 +281,18 @@ class Values:
             )
         return constant(found, Type.TIMESTAMP, span)
 
-    def _if(self, node: exp.Expr, span: Span | None) -> Value:
+    def _if(self, node: exp.Expr, span: Span | None) -> SqlValue:
         test: exp.Expr = node.this
         if isinstance(node, exp.Nvl2):
             test = exp.Not(this=exp.Is(this=test.copy(), expression=exp.Null()))
         return self._choose(test, self.value(node.args["true"]), self._or_null(node.args.get("false")), span)
 
-    def _null_if(self, node: exp.Expr, span: Span | None) -> Value:
+    def _null_if(self, node: exp.Expr, span: Span | None) -> SqlValue:
         left = self.value(node.this)
         same = Call("is_equal", (left.term, self.term(node.expression)), span=span)
-        return Value(Call("if", (same, Constant(None, None), left.term), span=span), left.type, True, left.date)
+        return SqlValue(Call("if", (same, Constant(None, None), left.term), span=span), left.type, True, left.date)
 
-    def _converted(self, node: exp.Expr, span: Span | None) -> Value:
+    def _converted(self, node: exp.Expr, span: Span | None) -> SqlValue:
         if node.this is None:
             hint = "views must give the same answer for the same data; put the time into a column"
             self._refuse(node, "the time of now is no part of the data", hint)
@@ -301,7 +301,7 @@ class Values:
             inner = inner.this
         return times.converted(self.text, node, self.value(inner), span)
 
-    def _case(self, node: exp.Expr, span: Span | None) -> Value:
+    def _case(self, node: exp.Expr, span: Span | None) -> SqlValue:
         otherwise = self._or_null(node.args.get("default"))
         for branch in reversed(node.args["ifs"]):
             test: exp.Expr = branch.this
@@ -310,7 +310,7 @@ class Values:
             otherwise = self._choose(test, self.value(branch.args["true"]), otherwise, span)
         return otherwise
 
-    def _decoded(self, node: exp.Expr, span: Span | None) -> Value:
+    def _decoded(self, node: exp.Expr, span: Span | None) -> SqlValue:
         """`decode(x, 1, 'a', 2, 'b', 'else')`; a null is found by a null."""
         given, *rest = node.expressions
         otherwise = self._or_null(rest.pop() if len(rest) % 2 else None)
@@ -319,7 +319,7 @@ class Values:
             otherwise = self._choose(test, self.value(rest[at + 1]), otherwise, span)
         return otherwise
 
-    def _bracket(self, node: exp.Expr, span: Span | None) -> Value:
+    def _bracket(self, node: exp.Expr, span: Span | None) -> SqlValue:
         """`list[0]` and `element_at(list, 1)`; null where there is no such item."""
         items = self.value(node.this)
         if items.type is None or not items.type.is_list or len(node.expressions) != 1:
@@ -328,18 +328,18 @@ class Values:
         name = "item" if node.args.get("offset") == 1 else "item_from_0"
         return called(name, [items, place], item_of(items.type), span, nullable=True)
 
-    def _or_null(self, node: exp.Expr | None) -> Value:
+    def _or_null(self, node: exp.Expr | None) -> SqlValue:
         return NULL if node is None else self.value(node)
 
-    def _choose(self, test: exp.Expr, yes: Value, no: Value, span: Span | None) -> Value:
+    def _choose(self, test: exp.Expr, yes: SqlValue, no: SqlValue, span: Span | None) -> SqlValue:
         kinds = [each.type for each in (yes, no) if not each.is_null]
         call = Call("if", (self.truth(test).term, yes.term, no.term), span=span)
         date = yes.date and no.date
-        return Value(call, widest(kinds), yes.nullable or no.nullable, date)
+        return SqlValue(call, widest(kinds), yes.nullable or no.nullable, date)
 
     # Functions
 
-    def _function(self, node: exp.Expr, span: Span | None) -> Value:
+    def _function(self, node: exp.Expr, span: Span | None) -> SqlValue:
         named = node if isinstance(node, exp.Anonymous) else as_named(node)
         if named is not None:
             return self._named(named, span)
@@ -347,7 +347,7 @@ class Values:
         if known is None:
             name = node.sql_name() if isinstance(node, exp.Func) else type(node).__name__.upper()
             self._refuse(node, f"`{name}` is not translated", OTHER_FUNCTIONS)
-        values: list[Value] = []
+        values: list[SqlValue] = []
         for key in known.arguments:
             found = node.args.get(key)
             values += [self.value(each) for each in (found if isinstance(found, list) else [found] if found else [])]
@@ -355,10 +355,10 @@ class Values:
             values = _texts(values)
         found = known.build(values, span)
         if node.args.get("negate"):
-            return Value(Call("negated", (found.term,), span=span), Type.BOOL, found.nullable)
+            return SqlValue(Call("negated", (found.term,), span=span), Type.BOOL, found.nullable)
         return found
 
-    def _named(self, node: exp.Anonymous, span: Span | None) -> Value:
+    def _named(self, node: exp.Anonymous, span: Span | None) -> SqlValue:
         name = str(node.this).lower()
         values = [self.value(arg) for arg in node.expressions]
         if name in ("isnull", "isnotnull") and len(values) == 1:
@@ -376,7 +376,7 @@ class Values:
     def _refuse(self, node: exp.Expr, message: str, hint: str) -> NoReturn:
         self.text.refuse("HW117", message, node, hint=hint)
 
-    _OF_KIND: ClassVar[dict[type[exp.Expr], Callable[[Values, exp.Expr, Span | None], Value]]] = {
+    _OF_KIND: ClassVar[dict[type[exp.Expr], Callable[[Values, exp.Expr, Span | None], SqlValue]]] = {
         exp.Literal: _literal,
         exp.Neg: _negative,
         **dict.fromkeys((exp.Add, exp.Sub, exp.Mul), _arithmetic),
@@ -394,23 +394,25 @@ class Values:
     }
 
 
-def as_text(value: Value) -> Value:
+def as_text(value: SqlValue) -> SqlValue:
     """The value as Spark writes it where a text is wanted."""
     if value.type is Type.STRING:
         return value
     if value.date:
-        return Value(Call("format_time", (value.term, Constant("%Y-%m-%d", Type.STRING))), Type.STRING, value.nullable)
+        return SqlValue(
+            Call("format_time", (value.term, Constant("%Y-%m-%d", Type.STRING))), Type.STRING, value.nullable
+        )
     called = "time_to_string" if value.type is Type.TIMESTAMP else "try_to_string"
-    return Value(Call(called, (value.term,)), Type.STRING, value.nullable)
+    return SqlValue(Call(called, (value.term,)), Type.STRING, value.nullable)
 
 
-def _texts(values: list[Value]) -> list[Value]:
+def _texts(values: list[SqlValue]) -> list[SqlValue]:
     """What is joined, as texts; what may be a list stays as it is, unless a text takes part."""
     has_text = any(value.type is Type.STRING for value in values)
     return [value if value.is_list or (value.type is None and not has_text) else as_text(value) for value in values]
 
 
-def _joined_type(values: list[Value]) -> Type:
+def _joined_type(values: list[SqlValue]) -> Type:
     lists = [value.type for value in values if value.is_list]
     return list_of(all_items(item_of(kind) for kind in lists)) if lists else Type.STRING
 
@@ -423,8 +425,8 @@ def _has_whole_days(node: exp.Expr) -> bool:
     return all(unit.rstrip("S") in ("DAY", "WEEK") for unit in units)
 
 
-def _bool(call: Call, nullable: bool) -> Value:
-    return Value(call, Type.BOOL, nullable)
+def _bool(call: Call, nullable: bool) -> SqlValue:
+    return SqlValue(call, Type.BOOL, nullable)
 
 
 def _comparable(left: Type | None, right: Type | None) -> bool:

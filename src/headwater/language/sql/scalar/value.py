@@ -10,7 +10,7 @@ from headwater.language.syntax import Call, Constant, Term, Variable
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class SqlValue:
     """A term with its type, and whether it may be null."""
 
     term: Term
@@ -32,14 +32,16 @@ class Value:
         return isinstance(self.term, Variable)
 
 
-NULL = Value(Constant(None, None), None, True, True)
+NULL = SqlValue(Constant(None, None), None, True, True)
 
 
-def constant(value: object, kind: Type, span: Span | None = None) -> Value:
-    return Value(Constant(value, kind, span=span), kind, False)  # type: ignore[arg-type]
+def constant(value: object, kind: Type, span: Span | None = None) -> SqlValue:
+    return SqlValue(Constant(value, kind, span=span), kind, False)  # type: ignore[arg-type]
 
 
-def called(name: str, values: list[Value], kind: Type | None, span: Span | None, *, nullable: bool = False) -> Value:
+def called(
+    name: str, values: list[SqlValue], kind: Type | None, span: Span | None, *, nullable: bool = False
+) -> SqlValue:
     """A call, which gives null where an argument is null."""
     term = Call(name, tuple(value.term for value in values), span=span)
-    return Value(term, kind, nullable or any(value.nullable for value in values))
+    return SqlValue(term, kind, nullable or any(value.nullable for value in values))

@@ -8,9 +8,9 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from headwater.language.sql.scope.context import Context, Scope
-from headwater.language.sql.scope.rules import ALWAYS, Choices, Names, Piece, Same, both
-from headwater.language.sql.scope.sources import Column, Source, Table
+from headwater.language.sql.scope.context import Scope, Translation
+from headwater.language.sql.scope.rules import ALWAYS, Choices, FreshNames, Piece, Same, both
+from headwater.language.sql.scope.sources import FromItem, SqlColumn, SqlTable
 from headwater.language.sql.text.parsed import Place
 from headwater.language.syntax import Atom, Variable
 
@@ -22,19 +22,19 @@ class Found:
     """A column of a source, as a variable."""
 
     variable: Variable
-    column: Column
+    column: SqlColumn
 
 
 @dataclass(slots=True)
 class Body:
     """Sources, goals and names of one SELECT, inside those of the queries around it."""
 
-    context: Context
+    context: Translation
     scope: Scope
     owner: str  # the relation it defines: helpers are named after it
     outer: Body | None = None
-    names: Names = field(default_factory=Names)
-    sources: list[Source] = field(default_factory=list)
+    names: FreshNames = field(default_factory=FreshNames)
+    sources: list[FromItem] = field(default_factory=list)
     goals: list[Piece] = field(default_factory=list)
     choices: Choices = field(default_factory=lambda: [list(way) for way in ALWAYS])
     borrowed: dict[str, Found] = field(default_factory=dict)  # columns of the queries around this one
@@ -43,12 +43,12 @@ class Body:
         """The body of a subquery, which may borrow columns of this one."""
         return Body(self.context, self.scope, owner or self.owner, self, self.names)
 
-    def add(self, table: Table, alias: str, place: Place) -> Source:
+    def add(self, table: SqlTable, alias: str, place: Place) -> FromItem:
         """One more source, with a variable for each of its columns."""
         span = self.context.text.span(place)
         variables = [self.names.variable(column.name, alias) for column in table.columns]
         variables += [self.names.variable("copy" if table.base else "hidden", alias) for _ in range(table.hidden)]
-        source = Source(alias, table, variables, span)
+        source = FromItem(alias, table, variables, span)
         self.sources.append(source)
         self.goals.append(Atom(table.relation, tuple(variables), span=span))
         return source
@@ -60,7 +60,7 @@ class Body:
             self.choices = both(self.choices, ways)
 
     def identity(self) -> list[Variable]:
-        """What tells the rows of this FROM apart."""
+        """What identifies the rows of this FROM."""
         return list(dict.fromkeys(variable for source in self.sources for variable in source.identity()))
 
     # Names
@@ -113,13 +113,13 @@ class Body:
             )
         return self._in(unsure[0], name, node) if unsure else None
 
-    def _in(self, source: Source, name: str, node: exp.Column) -> Found | None:
+    def _in(self, source: FromItem, name: str, node: exp.Column) -> Found | None:
         place = node.meta.get(AT) if node.meta else None
         if place is None:
             place = source.table.place(name)
             self._refuse_two(source, name, node)
         if place is None and source.table.open:
-            source.table.columns.append(Column(name))
+            source.table.columns.append(SqlColumn(name))
             place = len(source.table.columns) - 1
         if place is None:
             return None
@@ -128,7 +128,7 @@ class Body:
         variable = source.variables[place]
         return Found(Variable(variable.name, span=self.context.text.span(node)), source.table.columns[place])
 
-    def _refuse_two(self, source: Source, name: str, node: exp.Column) -> None:
+    def _refuse_two(self, source: FromItem, name: str, node: exp.Column) -> None:
         if sum(column.name.lower() == name.lower() for column in source.table.columns) > 1:
             message = f"column `{name}` is ambiguous: `{source.spelt}` has it twice"
             hint = f"give one of them another name where `{source.spelt}` is made: ... AS {name}2"

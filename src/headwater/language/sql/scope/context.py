@@ -13,19 +13,19 @@ from headwater.core.functions.function import Registry
 from headwater.core.functions.registry import FUNCTIONS
 from headwater.core.source import Span
 from headwater.language.sql.scope.rules import Choices, Piece, made
-from headwater.language.sql.scope.sources import Column, Table
-from headwater.language.sql.text.parsed import Text
+from headwater.language.sql.scope.sources import SqlColumn, SqlTable
+from headwater.language.sql.text.parsed import SqlText
 from headwater.language.syntax import Aggregate, Rule, Term
 
 
 @dataclass(slots=True)
-class Context:
+class Translation:
     """What one pass over a text has found and made so far."""
 
-    text: Text
-    tables: dict[str, Table]  # base tables, by name in lower case
+    text: SqlText
+    tables: dict[str, SqlTable]  # base tables, by name in lower case
     rules: list[Rule] = field(default_factory=list)
-    made: dict[str, Table] = field(default_factory=dict)  # every relation that rules define
+    made: dict[str, SqlTable] = field(default_factory=dict)  # every relation that rules define
     notes: list[Diagnostic] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
     registry: Registry = field(default_factory=lambda: FUNCTIONS)
@@ -47,14 +47,14 @@ class Context:
         goals: Iterable[Piece],
         choices: Choices,
         span: Span | None,
-        columns: list[Column] | None = None,
-    ) -> Table:
+        columns: list[SqlColumn] | None = None,
+    ) -> SqlTable:
         """A relation with its rules; without columns, one that only rules read."""
         self.rules += made(name, head, goals, choices, span)
-        found = [Column(f"c{at}") for at in range(len(head))] if columns is None else columns
-        return self.define(Table(name, found, hidden=len(head) - len(found), span=span))
+        found = [SqlColumn(f"c{at}") for at in range(len(head))] if columns is None else columns
+        return self.define(SqlTable(name, found, hidden=len(head) - len(found), span=span))
 
-    def define(self, table: Table) -> Table:
+    def define(self, table: SqlTable) -> SqlTable:
         self.made[table.relation] = table
         return table
 
@@ -62,11 +62,11 @@ class Context:
 class Scope:
     """The names that a FROM may use: WITH views of this query, then those around it, then the program's."""
 
-    def __init__(self, parent: Scope | None, views: Mapping[str, Table] | None = None) -> None:
+    def __init__(self, parent: Scope | None, views: Mapping[str, SqlTable] | None = None) -> None:
         self.parent = parent
-        self.views: dict[str, Table] = dict(views or {})
+        self.views: dict[str, SqlTable] = dict(views or {})
 
-    def find(self, name: str) -> Table | None:
+    def find(self, name: str) -> SqlTable | None:
         found = self.views.get(name.lower())
         if found is None and self.parent is not None:
             return self.parent.find(name)

@@ -46,7 +46,7 @@ def either(left: Choices, right: Choices) -> Choices:
     return [*left, *right]
 
 
-class Names:
+class FreshNames:
     """Fresh variable names for one rule, made from the columns' names."""
 
     def __init__(self) -> None:
@@ -113,15 +113,15 @@ def merged_names(pieces: Iterable[Piece]) -> Callable[[str], str]:
     return _merging(pieces).root
 
 
-def _merging(pieces: Iterable[Piece]) -> _Merging:
-    found = _Merging()
+def _merging(pieces: Iterable[Piece]) -> _EqualVariables:
+    found = _EqualVariables()
     for piece in pieces:
         if isinstance(piece, Same):
             found.join(piece.left.name, piece.right.name)
     return found
 
 
-class _Merging:
+class _EqualVariables:
     """Variables that become one, each under the name of the first."""
 
     def __init__(self) -> None:

@@ -20,7 +20,7 @@ COPY = "copy'"  # the hidden column of a table without a key: which of several e
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SqlColumn:
     """A column of a table or of a query's result."""
 
     name: str
@@ -35,7 +35,7 @@ class Column:
 
 
 @dataclass(slots=True)
-class Table:
+class SqlTable:
     """A relation as queries see it. `hidden` counts the hidden columns behind the visible ones.
 
     The columns of a `mentioned` one stand in the order in which the text mentions them, be that of its rows or not.
@@ -44,7 +44,7 @@ class Table:
     """
 
     relation: str
-    columns: list[Column]
+    columns: list[SqlColumn]
     hidden: int = 0
     key: tuple[int, ...] | None = None
     open: bool = False
@@ -67,11 +67,11 @@ class Table:
 
 
 @dataclass(slots=True)
-class Source:
+class FromItem:
     """A table in a FROM under its alias, with a variable for each column."""
 
     alias: str
-    table: Table
+    table: SqlTable
     variables: list[Variable]
     span: Span | None = None
     merged: set[str] = field(default_factory=set)  # columns that USING shows once, in a source before this one
@@ -99,7 +99,7 @@ Schema: TypeAlias = Mapping[str, Type | None]
 """Columns of a table that is known from outside, in order, with their types where these are known."""
 
 
-def known_table(name: str, schema: Schema, *, key: Iterable[str] = ()) -> Table:
-    columns = [Column(column, kind, kind is not None) for column, kind in schema.items()]
+def known_table(name: str, schema: Schema, *, key: Iterable[str] = ()) -> SqlTable:
+    columns = [SqlColumn(column, kind, kind is not None) for column, kind in schema.items()]
     places = tuple(list(schema).index(each) for each in key) or None
-    return Table(name, columns, hidden=0 if places else 1, key=places, base=True)
+    return SqlTable(name, columns, hidden=0 if places else 1, key=places, base=True)

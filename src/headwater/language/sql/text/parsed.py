@@ -26,7 +26,7 @@ _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
 
 
-class Refused(Exception):
+class NotTranslated(Exception):
     """A piece of SQL that cannot be translated; caught where the next piece begins."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
@@ -34,7 +34,7 @@ class Refused(Exception):
         self.diagnostic = diagnostic
 
 
-class Text:
+class SqlText:
     """An SQL text, its tokens, and the place of each of them."""
 
     def __init__(self, source: Source) -> None:
@@ -159,7 +159,7 @@ class Text:
     def refuse(
         self, code: str, message: str, place: Place, *, note: str | None = None, hint: str | None = None
     ) -> NoReturn:
-        raise Refused(self.problem(code, message, place, note=note, hint=hint))
+        raise NotTranslated(self.problem(code, message, place, note=note, hint=hint))
 
 
 def _said(description: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Whether a text is SQL or Datalog, told by its first words."""
+"""Whether a text is SQL or Datalog, by its first words."""
 
 from __future__ import annotations
 

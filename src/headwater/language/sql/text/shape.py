@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from headwater.core import graph
-from headwater.language.sql.text.statements import View
+from headwater.language.sql.text.statements import SqlView
 
 
 def union_parts(query: exp.Expr, everything: bool, *, opened: bool = False) -> list[exp.Expr]:
@@ -43,7 +43,7 @@ def unions(node: exp.Expr | None) -> Iterator[exp.Union]:
         yield from unions(node.expression)
 
 
-def mentioned(view: View) -> set[str]:
+def mentioned(view: SqlView) -> set[str]:
     """The names of tables that a view reads, its own WITH left out."""
     found: set[str] = set()
     hidden = {inner.name.lower() for inner in view.query.views}
@@ -68,7 +68,7 @@ def tables_in(node: exp.Expr) -> set[str]:
     return found - shadowed
 
 
-def components(views: dict[str, View]) -> list[list[str]]:
+def components(views: dict[str, SqlView]) -> list[list[str]]:
     """Views that read each other in a circle together, and before those that read them.
 
     Without RECURSIVE a view sees the views before it only; any other name means what it means outside.
@@ -80,7 +80,7 @@ def components(views: dict[str, View]) -> list[list[str]]:
     return [list(group) for group in graph.components(reads)]
 
 
-def is_recursion(group: list[str], views: dict[str, View]) -> bool:
+def is_recursion(group: list[str], views: dict[str, SqlView]) -> bool:
     """Whether views of a component are recursive, and said to be."""
     first = views[group[0]]
     return first.recursive and (len(group) > 1 or group[0] in mentioned(first))

@@ -17,7 +17,7 @@ from sqlglot import Token, TokenType, exp
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.core.types import Type, list_named
-from headwater.language.sql.text.parsed import Place, Refused, Text
+from headwater.language.sql.text.parsed import NotTranslated, Place, SqlText
 from headwater.language.sql.text.sql_types import FIXES, type_named
 from headwater.language.syntax import ColumnDeclaration, Declaration, Duration, Kind, Window
 from headwater.language.units import duration
@@ -37,12 +37,12 @@ class HeadColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class SqlView:
     """`name(columns) AS query`, of a CREATE VIEW or a WITH."""
 
     name: str
     columns: tuple[HeadColumn, ...] | None
-    query: Query
+    query: SqlQuery
     recursive: bool
     span: Span | None
     kept: bool = False  # MATERIALIZED: shown also beside a SELECT
@@ -50,10 +50,10 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class SqlQuery:
     """`WITH views SELECT ...`; without a SELECT, the views are what the statement gives."""
 
-    views: tuple[View, ...]
+    views: tuple[SqlView, ...]
     select: exp.Expr | None
     recursive: bool
     window: Window | None
@@ -61,40 +61,40 @@ class Query:
     tokens: tuple[Token, ...] = field(default=(), compare=False, repr=False)  # those of the SELECT
 
 
-Statement: TypeAlias = Declaration | View | Query
+Statement: TypeAlias = Declaration | SqlView | SqlQuery
 
 
-def read_statements(text: Text) -> tuple[list[Statement], list[Diagnostic]]:
+def read_statements(text: SqlText) -> tuple[list[Statement], list[Diagnostic]]:
     """All statements, and what is wrong with those that could not be read."""
     reader = _Reader(text)
     found: list[Statement] = []
     problems: list[Diagnostic] = []
     try:
         reader.tokens = _with_plain_names(text.tokens())
-    except Refused as refused:
+    except NotTranslated as refused:
         return [], [refused.diagnostic]
     while reader.skip_semicolons():
         try:
             found.append(reader.statement())
-        except Refused as refused:
+        except NotTranslated as refused:
             problems.append(refused.diagnostic)
             reader.skip_statement()
     return found, problems
 
 
-def with_views(text: Text, clause: exp.With) -> tuple[View, ...]:
+def with_views(text: SqlText, clause: exp.With) -> tuple[SqlView, ...]:
     """The views of a WITH that the parser has read."""
     views = []
     for view in clause.expressions:
         given = view.args["alias"].args.get("columns") or []
         columns = tuple(HeadColumn(each.name, None, text.span(each)) for each in given) or None
         span = text.span(view.args["alias"].this)
-        query = Query((), view.this, False, None, span)
-        views.append(View(view.alias, columns, query, bool(clause.args.get("recursive")), span))
+        query = SqlQuery((), view.this, False, None, span)
+        views.append(SqlView(view.alias, columns, query, bool(clause.args.get("recursive")), span))
     return tuple(views)
 
 
-def read_query(text: Text, tokens: Sequence[Token]) -> Query:
+def read_query(text: SqlText, tokens: Sequence[Token]) -> SqlQuery:
     """The one query that these tokens are; raises Refused."""
     reader = _Reader(text)
     reader.tokens = list(tokens)
@@ -105,7 +105,7 @@ def read_query(text: Text, tokens: Sequence[Token]) -> Query:
 
 
 class _Reader:
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: SqlText) -> None:
         self.text = text
         self.tokens: list[Token] = []
         self.at = 0
@@ -183,7 +183,7 @@ class _Reader:
         hint = "write CREATE TABLE, CREATE STREAM or CREATE [RECURSIVE] VIEW"
         self.text.refuse("HW101", f"there is no CREATE {self.word() or '...'} here", self.here(), hint=hint)
 
-    def _view(self, words: set[str]) -> View:
+    def _view(self, words: set[str]) -> SqlView:
         name, token = self.name("the view")
         columns = self._head_columns() if self.word() == "(" else None
         self.expect("AS", "write CREATE VIEW name AS SELECT ...")
@@ -193,10 +193,10 @@ class _Reader:
             self.text.refuse("HW102", "the view has no SELECT", token, hint="write SELECT ... behind the WITH")
         recursive = "RECURSIVE" in words
         passing = bool(words & {"TEMP", "TEMPORARY"})
-        return View(name, columns, query, recursive, self.text.span(token), "MATERIALIZED" in words, passing)
+        return SqlView(name, columns, query, recursive, self.text.span(token), "MATERIALIZED" in words, passing)
 
-    def query(self, start: Token) -> Query:
-        views: list[View] = []
+    def query(self, start: Token) -> SqlQuery:
+        views: list[SqlView] = []
         recursive = False
         bracketed = self.word() == "(" and self.word(1) == "WITH"  # it holds the whole of `(WITH ... SELECT ...)`
         self.at += bracketed
@@ -206,10 +206,10 @@ class _Reader:
             while self.take(","):
                 views.append(self._named(recursive))
             if self.word() in ("", ";", "CREATE", "WITH") or self._quoted(self.at):
-                return Query(tuple(views), None, recursive, None, self.text.span(start))
+                return SqlQuery(tuple(views), None, recursive, None, self.text.span(start))
         return self._parsed(views, recursive, self._query_tokens(bracketed), start)
 
-    def _named(self, recursive: bool) -> View:
+    def _named(self, recursive: bool) -> SqlView:
         name, token = self.name("the view")
         columns = self._head_columns() if self.word() == "(" else None
         if self.word() == "MAX" and self.word(1) == "RECURSION":
@@ -228,7 +228,7 @@ class _Reader:
             inside.tokens = self.group()
             query = inside.query(start)
             if self.word() not in _SET_WORDS and inside.at == len(inside.tokens):
-                return View(name, columns, query, recursive, self.text.span(token))
+                return SqlView(name, columns, query, recursive, self.text.span(token))
             self.at = before
         begin = self.at
         self.group()
@@ -241,12 +241,12 @@ class _Reader:
                 self.text.refuse("HW101", message, self.here(), hint="write ( ... )")
             self.group()
         query = self._parsed((), False, self.tokens[begin : self.at], start)
-        return View(name, columns, query, recursive, self.text.span(token))
+        return SqlView(name, columns, query, recursive, self.text.span(token))
 
-    def _parsed(self, views: Sequence[View], recursive: bool, tokens: list[Token], start: Token) -> Query:
+    def _parsed(self, views: Sequence[SqlView], recursive: bool, tokens: list[Token], start: Token) -> SqlQuery:
         kept, window = self._without_window(tokens)
         select = self.text.parse(kept, start)
-        return Query(tuple(views), select, recursive, window, self.text.span(start, *tokens[-1:]), tuple(tokens))
+        return SqlQuery(tuple(views), select, recursive, window, self.text.span(start, *tokens[-1:]), tuple(tokens))
 
     def _head_columns(self) -> tuple[HeadColumn, ...]:
         parts = list(_split(self.group()))
