@@ -22,7 +22,9 @@ NAMED = [{"src": "a", "dst": "b"}]
 def test_rows_by_position_are_refused(rows: Any) -> None:
     db = hw.Database(hw.compile(QUERY))
     for changes in ({"insert": {"link": rows}}, {"delete": {"link": rows}}):
-        with pytest.raises(hw.DataError, match=r"nobody told the order of its columns \(dst, src\).*CREATE TABLE link"):
+        with pytest.raises(
+            hw.DataError, match=r"the order of its columns is not known \(dst, src\).*CREATE TABLE link"
+        ):
             db.apply(**changes)
     assert db.rows("result") == set()
 
@@ -70,4 +72,4 @@ def test_files_by_position_are_refused(tmp_path: Path, file: str, text: str, opt
     given = ["run", str(tmp_path / "query.sql"), "--input", f"link={tmp_path / file}", *options]
     result = CliRunner().invoke(app, given)
     assert result.exit_code != 0
-    assert "nobody told the order of the columns of `link`" in " ".join(result.output.split())
+    assert "the order of the columns of `link` is not known" in " ".join(result.output.split())

@@ -69,7 +69,7 @@ def _counts(count: int, given: Sequence[str], expected: Expected) -> str:
 def _refuse_unordered(expected: Expected) -> None:
     if not expected.ordered:
         raise HeaderError(
-            f"nobody told the order of the columns of `{expected.relation}`: name them "
+            f"the order of the columns of `{expected.relation}` is not known: name them "
             f"({', '.join(expected.columns)}), or declare the table, CREATE TABLE {expected.relation} (...)"
         )
 

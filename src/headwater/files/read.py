@@ -23,7 +23,7 @@ def read(path: Path, expected: Expected, *, feed: bool = False, header: bool = T
     file = str(path)
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise FileError(f"{file}: cannot tell what it holds by its name; it must end in {', '.join(SUFFIXES)}")
+        raise FileError(f"{file}: its name does not say what it holds; it must end in {', '.join(SUFFIXES)}")
     data = bytes_of(path)
     if suffix == ".parquet":
         return read_parquet(data, file, expected, feed=feed)

@@ -184,7 +184,7 @@ def _from_rows(header: Header, rows: Iterable[Any]) -> Intake:
 def _unordered(header: Header) -> DataError:
     """An SQL table that is not declared has its columns in the order in which the query mentions them."""
     return DataError(
-        f"error[HW801]: rows of `{header.relation}` come by position, but nobody told the order of its columns "
+        f"error[HW801]: rows of `{header.relation}` come by position, but the order of its columns is not known "
         f"({', '.join(header.names)}); give dicts or a frame with these names, "
         f"or declare the table: CREATE TABLE {header.relation} (...), or compile(text, tables=...)"
     )

@@ -43,7 +43,7 @@ def lives_by_wall(program: CompiledProgram, wanted: str | None) -> bool:
         raise DataError("error[HW803]: this program knows no time that the wall clock could move on: it has no ttl")
     if kind is not Type.TIMESTAMP:
         raise DataError(
-            "error[HW803]: this program counts time in numbers, which the wall clock cannot tell; "
+            "error[HW803]: this program counts time in numbers, which the wall clock does not show; "
             "give its ttl in units of time, as in `ttl 30 seconds`"
         )
     return True

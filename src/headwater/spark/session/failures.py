@@ -64,7 +64,7 @@ def cannot_import(module: str, python: str = "") -> HeadwaterError:
 def stopped(problem: Exception) -> str | None:
     """A text for a job that was cancelled, as `stop` cancels the running one; None: it was not cancelled.
 
-    Spark tells a stop from a failure by these words, and its search overflows the stack on texts as long as Java's.
+    Spark recognises a stop by these words, and its search overflows the stack on texts as long as Java's.
     """
     if not isinstance(problem, Py4JError | PySparkException) or not any(word in str(problem) for word in _CANCELLED):
         return None

@@ -1,13 +1,13 @@
-"""Shards in a Python worker: kept warm between batches, else made again from the checkpoint.
+"""Shards in a Python worker: kept in memory between batches, else opened from the checkpoint.
 
     run = cache.transaction(assignment, shard, inserts, deletes)
     ... drive it, round by round, as any member's transaction ...
     done = its value: what changed, and the report for the driver; log or snapshot are on disk
 
-What a worker keeps is a cache, never the truth. A warm shard remembers the files that it is made of. If these are the
-first of those that the assignment names, it catches up by replaying the others; in any other case (it is ahead, on
-another attempt, of another query) it is dropped, and the shard is opened from its snapshot and the logs since. So it
-does not matter which worker gets which shard, how often a batch is tried, or what became of the attempts before.
+It is only a cache. A warm shard remembers the files that its state is made of. If the assignment names these first, the
+shard catches up by replaying the others. Otherwise (it is ahead, of another attempt, or of another query) it is
+dropped, and opened from its snapshot and the logs since. So any worker may get any shard, and a batch may be tried any
+number of times.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _KEPT_BYTES = 2 << 30
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A batch that one shard has done, and has on disk; it counts once the driver has committed the report."""
+    """A batch of one shard, on disk; it counts once the driver has committed the report."""
 
     outcome: Outcome
     report: Report
@@ -54,9 +54,9 @@ class _Warm:
 
 
 class ShardCache:
-    """The shards that one process keeps, up to so many bytes; the ones that were used least recently go first.
+    """The shards that one process keeps, up to so many bytes; the least recently used ones go first.
 
-    The last one stays, however large it is: it would be opened again in the next batch.
+    The last one stays, however large: the next batch would open it again.
     """
 
     def __init__(self, limit: int = _KEPT_BYTES) -> None:
@@ -160,7 +160,7 @@ class ShardCache:
 
 
 SHARD_CACHE = ShardCache()
-"""The cache of this process. Tasks name it as `cache.SHARD_CACHE`: a name of its own would be pickled along, empty."""
+"""The cache of this process. Tasks name it as `shard_cache.SHARD_CACHE`: else it would be pickled along, empty."""
 
 
 def _is_of(member: Member, assignment: Assignment) -> bool:
@@ -188,7 +188,7 @@ def _stored(member: Member) -> int:
 
 
 def _keep(assignment: Assignment, member: Member, entry: log.Entry, changed: int, seconds: float) -> Part:
-    """Put what a transaction did on disk: its log, or the whole shard if that is due."""
+    """Write the log of a transaction, or the whole shard if a snapshot is due."""
     attempt = f"{assignment.files_of}-{secrets.token_hex(4)}"
     name = f"shard-{member.number}/log-{attempt}"
     blocks = list(log.write(entry, log.fingerprint(member.shard, exact=_is_exact(member)), name))
@@ -228,7 +228,7 @@ def _replay(folder: Folder, name: str, member: Member) -> None:
         raise StateError(f"{where} cannot be replayed: {problem}; {_ADVICE}") from problem
     except HeadwaterError:
         raise
-    except Exception as problem:  # what else a forged log leads to
+    except Exception as problem:  # a forged log can lead to any error
         raise StateError(f"{where} is damaged ({problem!r}); {_ADVICE}") from problem
 
 
