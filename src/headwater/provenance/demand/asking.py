@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from headwater.core.errors import BudgetSpent
@@ -28,24 +29,21 @@ from headwater.provenance.worlds.row_functions import values_of
 from headwater.provenance.worlds.worlds import Worlds
 
 
+@dataclass(frozen=True, slots=True)
 class Questions:
-    """The questions about rows of one engine as it stands; `kept`: its worlds, if they are kept."""
+    """The questions about rows of one engine as it stands."""
 
-    def __init__(
-        self, shard: Shard, plan: Callable[[], Plan], kept: KeptWorlds | None, nodes: int, order: Order
-    ) -> None:
-        """`plan` gives the engine's plan without leases, for provenance that is built on demand."""
-        self._shard = shard
-        self._plan = plan
-        self._kept = kept
-        self._nodes = nodes
-        self._order = order
+    shard: Shard
+    plan: Callable[[], Plan]  # gives the engine's plan without leases, for provenance that is built on demand
+    kept: KeptWorlds | None  # the engine's worlds, if they are kept
+    nodes: int
+    order: Order
 
     def about(self, table: str, codes: Codes, check: Callable[[], None]) -> RowProvenance:
         """The provenance of one row; `BudgetSpent` where it needs too many nodes."""
-        if self._kept is not None:
-            return RowProvenance(self._kept.function(table, codes), self._kept.worlds.fact, self._nodes)
-        return _on_demand(self._shard, self._plan(), table, codes, self._nodes, self._order, check)
+        if self.kept is not None:
+            return RowProvenance(self.kept.function(table, codes), self.kept.worlds.fact, self.nodes)
+        return self._on_demand(table, codes, check)
 
     def probability(
         self, table: str, codes: Codes, chance: Callable[[Fact], Any], check: Callable[[], None]
@@ -54,86 +52,81 @@ class Questions:
         try:
             found = self.about(table, codes, check).probability(chance)
         except BudgetSpent:
-            return _bounds(self._shard, table, codes, chance, self._nodes, check)
+            return self._bounds(table, codes, chance, check)
         return float(found) if isinstance(found, int) else found
 
     def impact(
         self, table: str, views: Mapping[str, Callable[[Matrix], Matrix]], check: Callable[[], None]
     ) -> list[Impact]:
         """The facts of a table by the rows of the views, of those asked for, that are there only because of each."""
-        if self._kept is not None:
-            return ranked(self._kept.impact(table, views))
-        reader = TableReader(self._shard.stores[table])
+        if self.kept is not None:
+            return ranked(self.kept.impact(table, views))
+        reader = TableReader(self.shard.stores[table])
         rows = reader.alive()
         found: dict[Fact, dict[str, int]] = {}
         for row in rows[reader.inserted(rows)].tolist():
             check()
-            changes = self._shard.without({table: reader.codes([row])})
-            found[_fact(self._shard, (table, row))] = {
+            changes = self.shard.without({table: reader.codes([row])})
+            found[_fact(self.shard, (table, row))] = {
                 view: self._lost(view, asked, changes[view]) if view in changes else 0 for view, asked in views.items()
             }
         return ranked(found)
 
     def _lost(self, view: str, asked: Callable[[Matrix], Matrix], change: Change) -> int:
         """How many rows are gone; one that only ends sooner, or has another time, is not."""
-        identity = list(self._shard.stores[view].table.identity)
+        identity = list(self.shard.stores[view].table.identity)
         left = {tuple(row) for row in change.inserted[:, identity].tolist()}
         return sum(tuple(row) not in left for row in asked(change.deleted)[:, identity].tolist())
 
-
-def _on_demand(
-    shard: Shard, plan: Plan, table: str, codes: Codes, nodes: int, order: Order, check: Callable[[], None]
-) -> RowProvenance:
-    """The provenance of one row of an engine; `BudgetSpent` where it needs too many nodes."""
-    if plan is not shard.plan or not only_adds(plan, table):
-        engine = shard.stores[table].table
-        demand = Demand(plan, table, engine.time)
-        here = next(planned for planned in plan.tables if planned.name == table)
-        asked = without_lease(here, engine, codes)
-        search = Search(shard, demand, asked, NodeBudget(nodes), check)
-        worlds = Worlds(plan, shard.symbols, NodeBudget(nodes), order, search.wanted())
-        worlds.load(search.facts(), search.stated(), check)
-        return RowProvenance(Translation(worlds, shard).function(table, codes), worlds.fact, nodes)
-    row = int(TableReader(shard.stores[table]).find(codes)[0])
-    if row < 0:
-        return RowProvenance(absorption.never(), lambda number: ("", ()), nodes)
-    cone = Cone(shard, table, row, NodeBudget(nodes), check)
-    if len(cone.facts) > MOST_VARIABLES:
-        raise NodeBudget(nodes).spent()
-    facts = cone.in_depth()
-    if callable(order):
-        facts.sort(key=lambda fact: order(*_fact(shard, fact)))
-    literals = {fact: absorption.literal(number) for number, fact in enumerate(facts)}
-    function = cone.function(literals, NodeBudget(nodes))
-    return RowProvenance(function, lambda number: _fact(shard, facts[number]), nodes)
-
-
-def _bounds(
-    shard: Shard, table: str, codes: Codes, chance: Callable[[Fact], Any], nodes: int, check: Callable[[], None]
-) -> Bounds:
-    """Bounds of a row's probability for when its provenance needs too many nodes.
-
-    More facts never make such a row less probable. So the lower bound takes all but some facts to be gone, the upper
-    one takes them to be certain. The facts that stay uncertain are those of the row's proof first, or those closest to
-    the row, as many as the budget allows.
-    """
-    if not only_adds(shard.plan, table):
-        return Bounds(0.0, 1.0)
-    row = int(TableReader(shard.stores[table]).find(codes)[0])
-    if row < 0:
-        return Bounds(0.0, 0.0)
-    proved = set(ProofReader(shard).proof(table, row).facts)
-    low, high = math.prod(float(chance(fact)) for fact in proved), 1.0
-    try:
+    def _on_demand(self, table: str, codes: Codes, check: Callable[[], None]) -> RowProvenance:
+        shard, plan, nodes, order = self.shard, self.plan(), self.nodes, self.order
+        if plan is not shard.plan or not only_adds(plan, table):
+            engine = shard.stores[table].table
+            demand = Demand(plan, table, engine.time)
+            here = next(planned for planned in plan.tables if planned.name == table)
+            asked = without_lease(here, engine, codes)
+            search = Search(shard, demand, asked, NodeBudget(nodes), check)
+            worlds = Worlds(plan, shard.symbols, NodeBudget(nodes), order, search.wanted())
+            worlds.load(search.facts(), search.stated(), check)
+            return RowProvenance(Translation(worlds, shard).function(table, codes), worlds.fact, nodes)
+        row = int(TableReader(shard.stores[table]).find(codes)[0])
+        if row < 0:
+            return RowProvenance(absorption.never(), lambda number: ("", ()), nodes)
         cone = Cone(shard, table, row, NodeBudget(nodes), check)
-    except BudgetSpent:
+        if len(cone.facts) > MOST_VARIABLES:
+            raise NodeBudget(nodes).spent()
+        facts = cone.in_depth()
+        if callable(order):
+            facts.sort(key=lambda fact: order(*_fact(shard, fact)))
+        literals = {fact: absorption.literal(number) for number, fact in enumerate(facts)}
+        function = cone.function(literals, NodeBudget(nodes))
+        return RowProvenance(function, lambda number: _fact(shard, facts[number]), nodes)
+
+    def _bounds(self, table: str, codes: Codes, chance: Callable[[Fact], Any], check: Callable[[], None]) -> Bounds:
+        """Bounds of a row's probability for when its provenance needs too many nodes.
+
+        More facts never make such a row less probable. So the lower bound takes all but some facts to be gone, the
+        upper one takes them to be certain. The facts that stay uncertain are those of the row's proof first, or those
+        closest to the row, as many as the budget allows.
+        """
+        shard, nodes = self.shard, self.nodes
+        if not only_adds(shard.plan, table):
+            return Bounds(0.0, 1.0)
+        row = int(TableReader(shard.stores[table]).find(codes)[0])
+        if row < 0:
+            return Bounds(0.0, 0.0)
+        proved = set(ProofReader(shard).proof(table, row).facts)
+        low, high = math.prod(float(chance(fact)) for fact in proved), 1.0
+        try:
+            cone = Cone(shard, table, row, NodeBudget(nodes), check)
+        except BudgetSpent:
+            return Bounds(low, high)
+        by_proof = sorted(cone.facts, key=lambda fact: _fact(shard, fact) not in proved)
+        for found in _approached(cone, by_proof, absorption.never(), shard, chance, nodes):
+            low = max(low, found)
+        for found in _approached(cone, cone.facts, absorption.always(), shard, chance, nodes):
+            high = min(high, found)
         return Bounds(low, high)
-    by_proof = sorted(cone.facts, key=lambda fact: _fact(shard, fact) not in proved)
-    for found in _approached(cone, by_proof, absorption.never(), shard, chance, nodes):
-        low = max(low, found)
-    for found in _approached(cone, cone.facts, absorption.always(), shard, chance, nodes):
-        high = min(high, found)
-    return Bounds(low, high)
 
 
 def _approached(

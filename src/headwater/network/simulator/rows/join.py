@@ -30,13 +30,6 @@ Binding: TypeAlias = tuple[Row, tuple[Part, ...]]
 Tables: TypeAlias = Mapping[str, HashTable[Any]]
 
 
-class Looks(Enum):
-    """What a join sees: what holds now; or also what held before, with negated atoms left out."""
-
-    NOW = "now"
-    BACK = "back"
-
-
 @dataclass(frozen=True, slots=True)
 class AbsentKey:
     """A negated atom at the moment when no row matches it."""
@@ -45,6 +38,13 @@ class AbsentKey:
     columns: tuple[int, ...]
     equal: tuple[tuple[int, int], ...]
     key: Any
+
+
+class Looks(Enum):
+    """What a join sees: what holds now; or also what held before, with negated atoms left out."""
+
+    NOW = "now"
+    BACK = "back"
 
 
 Absences: TypeAlias = Callable[[AbsentKey], Any]
