@@ -25,7 +25,7 @@ from headwater.engine.store.index import Rows
 from headwater.engine.store.states import BASE, EVER, GHOST, GONE
 from headwater.engine.store.store import Store
 from headwater.engine.transaction import Transaction
-from headwater.plan.tables import pending
+from headwater.plan.drafts import pending
 from headwater.program.time.program_clock import FOREVER, Lifetime
 
 Proofs = npt.NDArray[np.int32]

@@ -28,9 +28,9 @@ from headwater.language.syntax import Aggregate, Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.build import build
 from headwater.plan.decompose import decompose
+from headwater.plan.drafts import PICKS
 from headwater.plan.model import Plan, Ships, Table
 from headwater.plan.placement import obstacle, travelling
-from headwater.plan.tables import PICKS
 from headwater.program.model import Column, Keeps, Program
 from headwater.program.types.inference import infer, with_types
 from headwater.rewrite.base_copies import base_copies

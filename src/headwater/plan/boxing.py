@@ -28,8 +28,8 @@ def boxed(
     tied: dict[str, Goal] = {}
     for goal in body:
         if not isinstance(goal, Atom | Negation):
-            for one in bodies:
-                one.append(goal)
+            for body_so_far in bodies:
+                body_so_far.append(goal)
             continue
         atom = goal if isinstance(goal, Atom) else goal.atom
         args: list[Term] = []
@@ -51,13 +51,13 @@ def boxed(
         met = replace(atom, args=tuple(args))
         kept: Goal = met if isinstance(goal, Atom) else replace(goal, atom=met)
         bodies = [
-            *([*one, kept] for one in bodies),
-            *([*one, other] for one in bodies for other in others),
+            *([*goals, kept] for goals in bodies),
+            *([*goals, other] for goals in bodies for other in others),
         ]
-    for one in bodies:
-        used = {arg.name for goal in one if isinstance(goal, Atom | Negation) for arg in _args(goal)}
+    for goals in bodies:
+        used = {arg.name for goal in goals if isinstance(goal, Atom | Negation) for arg in _args(goal)}
         ties = [goal for name, goal in tied.items() if name.removesuffix("'back") in used]
-        yield (*one, *ties), found, stands
+        yield (*goals, *ties), found, stands
 
 
 def _args(goal: Atom | Negation) -> Iterator[Variable]:

@@ -8,10 +8,10 @@ from types import MappingProxyType
 
 from headwater.language.syntax import Assign, Atom, Negation
 from headwater.plan import delta_rules
+from headwater.plan.drafts import Draft, Drafts, draft
 from headwater.plan.loops import alone, pull_with_loop, with_loop
 from headwater.plan.model import Aggregation, FlatRule, FrontierLoop, Plan, PlannedStratum, Ships, Source, Table
 from headwater.plan.placement import place
-from headwater.plan.tables import Draft, Drafts, draft
 from headwater.program.model import Program
 from headwater.program.recursion.strata import Mode, Stratum, strata
 from headwater.program.recursion.termination import bounded

@@ -31,8 +31,10 @@ _PATIENCE = 20_000  # columns tried before the search gives up
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
+    """How the rows of a program are kept so that every shard evaluates it for itself."""
+
     kept: Mapping[str, int | None]  # per derived relation its kept column; None: every shard derives all of it
-    owned: Mapping[int, Source]  # per rule that finds the same on all shards: what tells who follows it
+    owned: Mapping[int, Source]  # per rule that finds the same on all shards: the value whose owner follows it
 
 
 def decompose(program: Program) -> Decomposition | str:

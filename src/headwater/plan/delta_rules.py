@@ -3,7 +3,7 @@
 The order is greedy: whatever can be tested or computed is done at once; among the atoms left, the one with
 the largest share of known columns comes next, a fully known one first of all; at a tie, base tables come before
 derived ones and the rule's own recursion last, because a view is mostly larger than what it is made from. A join
-that gives nothing anyone asks for later need only find one match.
+that gives nothing that a later step needs has to find only one match.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from headwater.core.types import Type
 from headwater.core.widening import keeps
 from headwater.language import syntax
 from headwater.language.terms import goal_names, names
+from headwater.plan.drafts import Draft
 from headwater.plan.model import (
     Absent,
     DeltaRule,
@@ -32,7 +33,6 @@ from headwater.plan.model import (
     Var,
     literal,
 )
-from headwater.plan.tables import Draft
 
 
 def pattern(table: str, args: Sequence[syntax.Term], bound: Iterable[str]) -> Pattern:
@@ -165,7 +165,9 @@ def _finish(draft: Draft, rule: int, start: Pattern | None, atom: int | None, go
         steps.extend(goals.take_ready())
     assert not goals.others, "a safe rule leaves no goal behind"
     assert goals.owned is None, "a safe rule binds its head"
-    return DeltaRule(rule, start, atom, _keep_needed(steps, {one.name for one in draft.head if isinstance(one, Var)}))
+    return DeltaRule(
+        rule, start, atom, _keep_needed(steps, {source.name for source in draft.head if isinstance(source, Var)})
+    )
 
 
 def _keep_needed(steps: list[Step], needed: set[str]) -> tuple[Step, ...]:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from headwater.core.types import Type
 from headwater.language.syntax import Atom, Binary, Call, Constant, Term, Variable
 from headwater.language.terms import names
+from headwater.plan.drafts import Draft
 from headwater.plan.model import (
     Absent,
     BestLoop,
@@ -40,7 +41,6 @@ from headwater.plan.model import (
     Table,
     Var,
 )
-from headwater.plan.tables import Draft
 
 Tables: TypeAlias = Mapping[str, Table]
 _Values: TypeAlias = tuple[LoopValue, ...]

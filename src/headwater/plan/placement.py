@@ -6,12 +6,13 @@ witnesses; what is alive there is in the *inbox* of the shard that owns the row,
 one more rule. So a sender ships each row once, however many derivations it finds (only improving ones, where the table
 keeps the best), and a row that several shards derive has several proofs at its owner.
 
-Inside a recursion, who owns a head row is not asked derivation by derivation where a goal from outside the recursion
-tells: the table of that goal is parted beforehand into what leads to rows of this shard, and what leads away.
+Inside a recursion, the owner of a head row is not looked up for each derivation where a goal from outside the recursion
+names it: the table of that goal is parted beforehand into what leads to rows of this shard, and what leads away.
 
     low(Y, min<L>) :- link(X, Y), low(X, L).
 
-becomes two rules that ask nobody: one over the links to nodes of this shard, and one, into the outbox, over the others.
+becomes two rules that look up no owner: one over the links to nodes of this shard, and one, into the outbox, over the
+others.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from dataclasses import replace
 
 from headwater.core.types import Type
 from headwater.language.syntax import Aggregate, Atom, Constant, Goal, Negation, Term, Variable, Wildcard
+from headwater.plan.drafts import PICKS, Draft, Drafts
 from headwater.plan.model import Shipment, Ships, Source, Table, Var, literal
-from headwater.plan.tables import PICKS, Draft, Drafts
 from headwater.program.model import Keeps, Program, Relation
 from headwater.program.recursion.aggregates import WITH
 from headwater.program.recursion.strata import Mode, strata
@@ -53,21 +54,21 @@ def place(program: Program, drafts: Drafts, ships: Ships) -> tuple[Shipment, ...
     shipments: dict[str, Shipment] = {}
     local: list[Draft] = []
     received: list[Draft] = []
-    for at, one in enumerate(drafts.rules):
-        table = drafts.tables[one.table]
-        relation = relations[drafts.homes.get(one.table, one.table)]
-        if table.base or table.bag or _stays(one.head, one.body, relation, relations):
+    for at, rule in enumerate(drafts.rules):
+        table = drafts.tables[rule.table]
+        relation = relations[drafts.homes.get(rule.table, rule.table)]
+        if table.base or table.bag or _stays(rule.head, rule.body, relation, relations):
             continue  # a localised program has gathered the bindings of an aggregate where they are aggregated
-        if one.table not in shipments:
+        if rule.table not in shipments:
             column = None if relation.replicated else location_of(relation)
-            made = Shipment(one.table, f"{one.table}'out", f"{one.table}'in", column, relation.replicated)
-            shipments[one.table] = made
+            made = Shipment(rule.table, f"{rule.table}'out", f"{rule.table}'in", column, relation.replicated)
+            shipments[rule.table] = made
             _add_boxes(drafts, made, table)
-            received.append(_receiving(one, made, table))
-        made = shipments[one.table]
-        away = replace(one, table=made.outbox)
+            received.append(_receiving(rule, made, table))
+        made = shipments[rule.table]
+        away = replace(rule, table=made.outbox)
         if ships is Ships.OTHERS and made.column is not None and not made.everywhere:
-            stays, leaves = parting.of(one, relation.name, one.head[made.column])
+            stays, leaves = parting.of(rule, relation.name, rule.head[made.column])
             local.append(stays)
             away = replace(leaves, table=made.outbox)
         drafts.rules[at] = away
@@ -90,19 +91,19 @@ class _Parting:
         }
         self.rules: list[Draft] = []
 
-    def of(self, one: Draft, relation: str, owner: Source) -> tuple[Draft, Draft]:
-        found = self._telling(one, relation, owner)
+    def of(self, rule: Draft, relation: str, owner: Source) -> tuple[Draft, Draft]:
+        found = self._naming(rule, relation, owner)
         if found is None:
-            return replace(one, owned=owner), replace(one, owned=owner, mine=False)
+            return replace(rule, owned=owner), replace(rule, owned=owner, mine=False)
         place, column = found
-        before, after = one.body[:place], one.body[place + 1 :]
-        here, away = (self._part(one, place, column, relation, mine) for mine in (True, False))
-        return replace(one, body=(*before, here, *after)), replace(one, body=(*before, away, *after))
+        before, after = rule.body[:place], rule.body[place + 1 :]
+        here, away = (self._part(rule, place, column, relation, mine) for mine in (True, False))
+        return replace(rule, body=(*before, here, *after)), replace(rule, body=(*before, away, *after))
 
-    def _telling(self, one: Draft, relation: str, owner: Source) -> tuple[int, int] | None:
+    def _naming(self, rule: Draft, relation: str, owner: Source) -> tuple[int, int] | None:
         """A goal from outside the recursion that names the owner, and the column in which it does."""
         own = self._recursion.get(relation, frozenset())
-        atoms = [(place, goal) for place, goal in enumerate(one.body) if isinstance(goal, Atom)]
+        atoms = [(place, goal) for place, goal in enumerate(rule.body) if isinstance(goal, Atom)]
         if isinstance(owner, Var) and any(atom.relation in own for _, atom in atoms):
             for place, atom in atoms:
                 table = self._drafts.tables[atom.relation]
@@ -113,9 +114,9 @@ class _Parting:
                         return place, column
         return None
 
-    def _part(self, one: Draft, place: int, column: int, relation: str, mine: bool) -> Atom:
+    def _part(self, rule: Draft, place: int, column: int, relation: str, mine: bool) -> Atom:
         """The same goal over the rows of its table that have this shard's values in a column, or over the others."""
-        goal = one.body[place]
+        goal = rule.body[place]
         assert isinstance(goal, Atom)
         table = self._drafts.tables[goal.relation]
         name = f"{table.name}'{'here' if mine else 'away'}{column}"
@@ -125,7 +126,7 @@ class _Parting:
             nullable = frozenset(names[at] for at in table.nullable)
             head: tuple[Source, ...] = tuple(Var(each) for each in names)
             body = (Atom(table.name, tuple(map(Variable, names))),)
-            made = Draft(one.origin, name, head, body, types, nullable, owned=Var(names[column]), mine=mine)
+            made = Draft(rule.origin, name, head, body, types, nullable, owned=Var(names[column]), mine=mine)
             self.rules.append(made)
             self._drafts.tables[name] = Table(name, table.types, table.columns, bag=True, nullable=table.nullable)
             self._drafts.parts[name] = relation
@@ -211,9 +212,9 @@ def _add_boxes(drafts: Drafts, made: Shipment, table: Table) -> None:
     drafts.homes[made.outbox] = drafts.homes[made.inbox] = made.table
 
 
-def _receiving(one: Draft, made: Shipment, table: Table) -> Draft:
+def _receiving(rule: Draft, made: Shipment, table: Table) -> Draft:
     names = [f"c{at}" for at in range(len(table.types))]
     atom = Atom(made.inbox, (Wildcard(), *map(Variable, names)))
     head: tuple[Source, ...] = tuple(Var(name) for name in names)
     nullable = frozenset(names[at] for at in table.nullable)
-    return Draft(one.origin, made.table, head, (atom,), dict(zip(names, table.types, strict=True)), nullable)
+    return Draft(rule.origin, made.table, head, (atom,), dict(zip(names, table.types, strict=True)), nullable)

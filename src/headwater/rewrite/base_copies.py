@@ -1,4 +1,4 @@
-"""Copies of base relations that need not be derived: whoever brings the rows can bring them to both places.
+"""Copies of base relations that need not be derived: the rows can be brought to both places.
 
 `localise` makes `link_at_y(X, @Y) :- link(@X, Y)` where a rule meets the rows of `link` at another column. To ship them
 from shard to shard takes a round, an outbox and an inbox. A base row is on its way to a shard anyway, so it may as well
@@ -48,7 +48,8 @@ def base_copies(program: Program, outputs: Collection[str]) -> tuple[Program, di
     return replace(
         program,
         relations=tuple(
-            replace(one, derived=False, declared=True) if one.name in originals else one for one in program.relations
+            replace(relation, derived=False, declared=True) if relation.name in originals else relation
+            for relation in program.relations
         ),
         rules=(*rules, *facts),
     ), copies

@@ -7,7 +7,7 @@
   negation of such a relation always holds.
 
 Guarantees: every relation keeps its rows. A relation that loses its last rule stays, derived and empty, so that it
-is still an output and nobody takes it for a base relation. A constant moves only to columns of its own type (or
+is still an output and is not taken for a base relation. A constant moves only to columns of its own type (or
 of a type not known yet): `p(1)` and `p(X), X = 1` could differ where a float column meets an int.
 Variables that an aggregate takes keep their assignment, because `count<1>` says less than `count<X>`.
 """
@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from headwater.core.errors import EvaluationError
+from headwater.core.functions.operators import COMPARE
 from headwater.core.functions.registry import FUNCTIONS
 from headwater.core.types import Type
 from headwater.language import syntax
@@ -135,30 +136,15 @@ def _compared(op: str, left: syntax.Term, right: syntax.Term) -> bool | None:
     """Whether a comparison always or never holds; None: it depends, or the two cannot be compared."""
     if not (isinstance(left, syntax.Constant) and isinstance(right, syntax.Constant)):
         return None
-    one, other = left.value, right.value
-    if one is None or other is None:
-        return op in ("=", "!=") and (one is other) is (op == "=")
+    values = left.value, right.value
+    if None in values:
+        return op in ("=", "!=") and (left.value is right.value) is (op == "=")
     if (
-        isinstance(one, syntax.Duration)
-        or isinstance(other, syntax.Duration)
-        or isinstance(one, str) != isinstance(other, str)
+        any(isinstance(value, syntax.Duration) for value in values)
+        or len({isinstance(value, str) for value in values}) > 1
     ):
         return None
-    match op:
-        case "=":
-            return one == other
-        case "!=":
-            return one != other
-        case "<":
-            return one < other  # type: ignore[operator]
-        case "<=":
-            return one <= other  # type: ignore[operator]
-        case ">":
-            return one > other  # type: ignore[operator]
-        case ">=":
-            return one >= other  # type: ignore[operator]
-        case _:
-            return None
+    return bool(COMPARE[op](*values))
 
 
 def _bindings(rule: syntax.Rule, relations: Relations) -> dict[str, tuple[syntax.Goal, syntax.Constant]]:

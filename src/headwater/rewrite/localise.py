@@ -22,7 +22,7 @@ for each of its derived relations, because its outputs do not change either. In 
 
 Where it departs from Algorithm 2: the paper puts `#link(@D, @S)` into the last body so that the head can travel back,
 which drops rows wherever a link has no twin (its SP2b even asks for a twin of equal cost); here the body is left as it
-is, and whoever ships the head may use the link both ways. The paper's SP2b also turns the ends of the
+is, and the head may be shipped over the link both ways. The paper's SP2b also turns the ends of the
 link round (`linkD(@Z, @S)` inside `f_concatPath`); a copy here keeps the order of columns and moves only the mark.
 `hS` and `hD` are one relation, because every head is shipped to its location anyway.
 """
@@ -66,7 +66,7 @@ def location_of(relation: Relation) -> int | None:
 
 
 def meets_at_one_location(rule: syntax.Rule, relations: Mapping[str, Relation]) -> bool:
-    """Whether all goals of the body are found at one location; where one is negated, a positive one must tell which."""
+    """Whether all goals of the body are found at one location; where one is negated, a positive goal must name it."""
     fixed = [(atom, negated) for atom, negated in body_atoms(rule) if not relations[atom.relation].replicated]
     if len(fixed) < 2:
         return not any(negated for _, negated in fixed)
@@ -249,7 +249,7 @@ class _Localiser:
         """What `goals` bind, as a relation at `place`, for all that is still to come; and the `rest` still to do."""
         bound = _names(goal for goal in goals if isinstance(goal, syntax.Atom))
         asked = _names(goals) | ({place.name} if isinstance(place, syntax.Variable) else set())
-        if asked - bound:  # what the rest computes stands in a negated goal, or tells the place
+        if asked - bound:  # what the rest computes stands in a negated goal, or names the place
             done: Goals = rest
         else:
             done = tuple(goal for goal in rest if not isinstance(goal, syntax.Assign) and goal_names(goal) <= bound)

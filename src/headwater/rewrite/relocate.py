@@ -30,8 +30,10 @@ def relocate(program: Program) -> Program:
     return replace(
         program,
         relations=tuple(
-            replace(one, location=moved[one.name], gathered=moved[one.name] is None) if one.name in moved else one
-            for one in program.relations
+            replace(relation, location=moved[relation.name], gathered=moved[relation.name] is None)
+            if relation.name in moved
+            else relation
+            for relation in program.relations
         ),
         rules=tuple(_rule(rule, moved) for rule in program.rules),
         queries=tuple(Query(_atom(query.atom, moved), query.window, span=query.span) for query in program.queries),

@@ -24,13 +24,13 @@ from headwater.program.model import Program
 from headwater.program.text import print_program
 from headwater.rewrite.aggregate_selection import aggregate_selection
 from headwater.rewrite.constant_folding import constant_folding
-from headwater.rewrite.endless import endless
-from headwater.rewrite.kept_times import kept_times
-from headwater.rewrite.leases import leases
 from headwater.rewrite.localise import localise
-from headwater.rewrite.progressive import progressive
 from headwater.rewrite.relocate import relocate
 from headwater.rewrite.stage_limit import stage_limit
+from headwater.rewrite.time.endless import endless
+from headwater.rewrite.time.kept_times import kept_times
+from headwater.rewrite.time.leases import leases
+from headwater.rewrite.time.progressive import progressive
 from headwater.rewrite.unfold_views import unfold_views
 from headwater.rewrite.unneeded_rules import unneeded_rules
 

@@ -80,8 +80,8 @@ def rule_shapes(rule: syntax.Rule, relations: Mapping[str, Relation], ends: Mapp
                     first = frozenset(nodes[other] for column, other in known.first if column == at) - {""}
                     last = frozenset(nodes[other] for column, other in known.last if column == at) - {""}
                     kind = types[at]
-                    told = None if kind is None or kind is Type.ANY else kind.is_list
-                    is_list = True if first or last else told
+                    declared = None if kind is None or kind is Type.ANY else kind.is_list
+                    is_list = True if first or last else declared
                     shapes[arg.name] = _merged(shapes.get(arg.name), Shape(is_list, False, first, last))
     for goal in rule.body:
         if isinstance(goal, syntax.Assign):

@@ -1,4 +1,4 @@
-"""Stop a staged recursion at the last stage that anyone asks for.
+"""Stop a staged recursion at the last stage that is asked for.
 
 A recursion is staged when one argument of each of its relations only ever grows along a derivation: every rule
 copies it from the recursive goals (`J`), or counts it up by a constant (`J1 = J + 1`). Then rows of stage 30 rest on
@@ -6,7 +6,7 @@ rows of stages up to 30 alone, and when every use from outside names its stage (
 the rules that count up may stop there: `J < 30` is added beside `J1 = J + 1`.
 
 Guarantees: the rows up to the last stage asked for are exactly those of the program without the limit (aggregates
-and negations inside group by, or read, the same stages as before); rows of later stages, which nobody asked for,
+and negations inside group by, or read, the same stages as before); rows of later stages, which are not asked for,
 are not made. This is what lets 004's Query 6 (Lloyd clustering) end.
 
 Does not fire when some use leaves the stage open, when there is no query (then all rows are asked for), or
@@ -37,7 +37,7 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class _Limit:
-    """For one cycle: where each of its relations has its stage, and the last stage that anyone asks for."""
+    """For one cycle: where each of its relations has its stage, and the last stage that is asked for."""
 
     positions: Positions
     last: int

@@ -66,15 +66,15 @@ class _Key:
 
 
 def _pinned(delta_rule: DeltaRule, stores: Mapping[str, Store]) -> list[tuple[int, Store]]:
-    """The atoms of a pull of which the head tells all values, with their stores."""
+    """The atoms of a pull whose values are all in the head, with their stores."""
     assert delta_rule.start is not None
     known = {name for _, name in delta_rule.start.binds}
     found = []
     for step in delta_rule.steps:
         if isinstance(step, Join):
             store = stores[step.pattern.table]
-            told = all(isinstance(source, Literal) or source.name in known for _, source in step.pattern.key)
-            if told and len(step.pattern.key) == store.width:
+            given = all(isinstance(source, Literal) or source.name in known for _, source in step.pattern.key)
+            if given and len(step.pattern.key) == store.width:
                 found.append((step.atom, store))
     return found
 
@@ -126,8 +126,8 @@ class _Join:
 
     def _extend(self, batch: Batch, left: npt.NDArray[np.intp] | Rows, right: Rows) -> Batch:
         step, data = self._step, self._store.data
-        for one, other in step.pattern.equal:
-            agree = data[right, one] == data[right, other]
+        for first, second in step.pattern.equal:
+            agree = data[right, first] == data[right, second]
             left, right = left[agree], right[agree]
         out = batch.take(left, step.keep)
         for column, name in step.pattern.binds:
@@ -235,8 +235,8 @@ class Runner:
         keep = np.ones(rows.size, dtype=np.bool_)
         for column, code in self._checks:
             keep &= data[rows, column] == code
-        for one, other in start.equal:
-            keep &= data[rows, one] == data[rows, other]
+        for first, second in start.equal:
+            keep &= data[rows, first] == data[rows, second]
         return rows[keep]
 
     def from_keys(self, keys: npt.NDArray[np.int64], done: Done | None) -> Iterator[Batch]:
@@ -246,8 +246,8 @@ class Runner:
         keep = np.ones(keys.shape[0], dtype=np.bool_) if done is None else ~done
         for column, code in self._checks:
             keep &= keys[:, column] == code
-        for one, other in start.equal:
-            keep &= keys[:, one] == keys[:, other]
+        for first, second in start.equal:
+            keep &= keys[:, first] == keys[:, second]
         wanted = np.flatnonzero(keep).astype(np.int32)
         for at in range(0, wanted.size, _BUFFER):
             origin = wanted[at : at + _BUFFER]
@@ -267,7 +267,7 @@ class Runner:
 
     def worth_pulling(self, store: Store, rows: Rows) -> Rows:
         """Of marked rows those that the rule may derive again: not those whose proof by it names a row that is gone and
-        that no other can stand in for, because the head tells all its values."""
+        that no other can stand in for, because all its values are in the head."""
         if not self._pinned:
             return rows
         own = store.rules[rows] == self.rule.id
@@ -287,7 +287,7 @@ class Runner:
         start = self._delta_rule.start
         assert start is not None
         met = all(keys[0, column] == code for column, code in self._checks)
-        if not met or any(keys[0, one] != keys[0, other] for one, other in start.equal):
+        if not met or any(keys[0, first] != keys[0, second] for first, second in start.equal):
             return -1, Batch(0)
         batch = Batch(1, {name: keys[:, column] for column, name in start.binds})
         for position, step in enumerate(self._steps):
@@ -361,10 +361,10 @@ class Runner:
         """A mixed value that does not fit the column it would go to."""
         table, types, symbols = self._context.stores[self.rule.table].table, self.rule.types, self._context.symbols
         values = [
-            to_values(batch.columns[one.name][row : row + 1], types[one.name], symbols, nullable=True)[0]
-            if isinstance(one, Var)
-            else one.value
-            for one in self.rule.head
+            to_values(batch.columns[source.name][row : row + 1], types[source.name], symbols, nullable=True)[0]
+            if isinstance(source, Var)
+            else source.value
+            for source in self.rule.head
         ]
         row_text = ", ".join(map(shown, values))
         name, kind = table.stands_for or table.name.partition("'")[0], table.types[at].value

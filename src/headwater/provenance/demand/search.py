@@ -14,8 +14,8 @@ import numpy as np
 from headwater.engine.reading import EVER, Batch, Codes, Journal, Rows, RowSet, Runner, TableReader, context, heads_of
 from headwater.engine.shard import Shard
 from headwater.plan import delta_rules
+from headwater.plan.drafts import Draft
 from headwater.plan.model import FlatRule
-from headwater.plan.tables import Draft
 from headwater.provenance.demand.magic_sets import Demand
 from headwater.provenance.functions.node_budget import NodeBudget
 from headwater.provenance.worlds.all_derivations import Row, Wanted, with_every_match

@@ -18,8 +18,8 @@ from headwater.engine.codes.symbols import encode
 from headwater.engine.reading import EVER, Batch, Codes, Context, Rows, RowSet, Runner, TableReader, heads_of
 from headwater.language.syntax import Negation, Variable
 from headwater.plan import delta_rules
+from headwater.plan.drafts import Draft
 from headwater.plan.model import DeltaRule, FlatRule, Join, Pattern, Var
-from headwater.plan.tables import Draft
 
 Row = tuple[int, ...]
 Wanted: TypeAlias = Sequence[tuple[tuple[int, ...], RowSet]]  # columns of a table, and the values wanted there

@@ -51,7 +51,10 @@ def leases(program: Program) -> Program:
     picks = {
         rule.head.relation for rule in program.rules for arg in rule.head.args if isinstance(arg, syntax.Aggregate)
     }
-    layouts = {one.name: _layout(one, one.name in lasting, one.name in picks) for one in program.relations}
+    layouts = {
+        relation.name: _layout(relation, relation.name in lasting, relation.name in picks)
+        for relation in program.relations
+    }
     rules = [_rule(rule, layouts, cycle_of) for rule in program.rules]
     rules += (_seen(layout, rules) for layout in layouts.values() if layout.split)
     return replace(
@@ -155,7 +158,7 @@ def _seen(layout: _Layout, rules: Iterable[syntax.Rule]) -> syntax.Rule:
     heads = [rule.head for rule in rules if rule.head.relation == layout.kept]
     body = tuple(syntax.Variable(f"V'{at}") for at in range(len(heads[0].args)))
     shapes = {at: arg for head in heads for at, arg in enumerate(head.args) if isinstance(arg, syntax.Aggregate)}
-    args = tuple(replace(shapes[at], args=(one,)) if at in shapes else one for at, one in enumerate(body))
+    args = tuple(replace(shapes[at], args=(arg,)) if at in shapes else arg for at, arg in enumerate(body))
     return syntax.Rule(
         syntax.Head(layout.relation.name, args), (syntax.Atom(layout.kept, body),), span=layout.relation.span
     )

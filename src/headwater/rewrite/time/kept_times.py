@@ -1,8 +1,8 @@
 """Times of derived rows are kept where they are asked for (`headwater.program.time.timing`), and nowhere else.
 
-A derived relation whose time nobody asks for loses that column; users go on to see it, without values. Goals that only
-compute such a time are gone, and a stream's time that a rule does nothing with becomes a wildcard. Where a rule needs
-the time of a view but no query names it, the column is stored and not shown.
+A derived relation loses its time if no query and no rule asks for it; users still see that column, without values.
+Goals that only compute such a time go, and a stream's time that a rule does nothing with becomes a wildcard. Where a
+rule needs the time of a view but no query names it, the column is stored and not shown.
 
 Comes after `progressive`, which makes rules that ask for times, and before `leases`. What is left is right for any
 placement of rows: a time that stands in a rule from here on is there because its value matters.
@@ -34,10 +34,11 @@ def kept_times(program: Program) -> Program:
         return program
     wanted, clock = asked(program), clock_type(program)
     fates: dict[str, _Fate] = {}
-    for one in program.relations:
-        timed = one.derived and one.time is not None
-        dropped = timed and one.name not in wanted
-        fates[one.name] = _Fate(one, dropped, dropped or (timed and hides_time(one.name, program)))
+    for relation in program.relations:
+        timed = relation.derived and relation.time is not None
+        dropped = timed and relation.name not in wanted
+        hidden = dropped or (timed and hides_time(relation.name, program))
+        fates[relation.name] = _Fate(relation, dropped, hidden)
     return replace(
         program,
         relations=tuple(_relation(fate, clock) for fate in fates.values()),
@@ -52,7 +53,7 @@ def _relation(fate: _Fate, clock: Type | None) -> Relation:
         return relation
     time, *others = relation.columns
     shift = 0 if fate.dropped else 1
-    shown = (Shown(replace(time, type=clock), None), *(Shown(one, at + shift) for at, one in enumerate(others)))
+    shown = (Shown(replace(time, type=clock), None), *(Shown(column, at + shift) for at, column in enumerate(others)))
     if not fate.dropped:
         return replace(relation, shown=shown)
     return replace(
@@ -60,7 +61,7 @@ def _relation(fate: _Fate, clock: Type | None) -> Relation:
         columns=tuple(others),
         time=None,
         location=None if not relation.location else relation.location - 1,
-        selections=tuple(_selection(one) for one in relation.selections),
+        selections=tuple(map(_selection, relation.selections)),
         shown=shown,
     )
 

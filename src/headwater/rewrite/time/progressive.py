@@ -20,7 +20,7 @@ from headwater.program.time.timing import looks_back
 
 @dataclass(frozen=True, slots=True)
 class _First:
-    """A relation that tells the earliest time of rows that match a negated goal."""
+    """A relation that has the earliest time of rows that match a negated goal."""
 
     absent: syntax.Negation
     present: syntax.Atom
@@ -68,7 +68,7 @@ def _first(
     columns = tuple(Column(f"c{at}") for at in range(len(asked) + 1))
     added.append(Relation(name, columns, derived=True, stands_for=source.name, span=source.span))
     relations[name] = added[-1]
-    shown = tuple(syntax.Variable(one) for one in asked)
+    shown = tuple(map(syntax.Variable, asked))
     earliest = syntax.Aggregate("mmin", (time,))
     rules.append(
         syntax.Rule(syntax.Head(name, (*shown, earliest)), (syntax.Atom(source.name, (time, *args)),), span=goal.span)
