@@ -104,16 +104,16 @@ def test_rows_that_take_no_bytes_are_refused(rows: pa.Table, reason: str) -> Non
     content = write_incoming(Incoming([(1, Parcel("outbox", False, rows))], Activity.SENT))
     with pytest.raises(StateError, match=reason):
         read_incoming(content)
-    written = b"".join(map(bytes, log.write(log.Entry(False, {"link": rows}, {}), {}, "some log")))
+    written = b"".join(map(bytes, log.write(log.LogEntry(False, {"link": rows}, {}), {}, "some log")))
     with pytest.raises(StateError, match=reason):
         log.read(written, "some log", "here")
 
 
 def test_compressed_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A few of their bytes could fill the memory."""
-    entry = log.Entry(False, {"link": pa.table({"x": [0] * 100_000})}, {})
+    entry = log.LogEntry(False, {"link": pa.table({"x": [0] * 100_000})}, {})
 
-    def read() -> log.Entry:
+    def read() -> log.LogEntry:
         return log.read(b"".join(map(bytes, log.write(entry, {}, "some log"))), "some log", "here")[0]
 
     assert read().inserts["link"].num_rows == 100_000

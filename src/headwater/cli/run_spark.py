@@ -118,7 +118,7 @@ class SparkRunning:
             report_bad(data.bad, strict=False)
 
     def _evaluate(self, program: CompiledProgram, inputs: Mapping[str, Any], progress: ProgressLine) -> None:
-        from headwater.spark.evaluate import evaluate
+        from headwater.spark import evaluate
 
         progress.step("deriving")
         now = None if self._until is None else typed_moment(self._until, clock_type(program.checked))
@@ -136,9 +136,7 @@ class SparkRunning:
                 typer.echo(f"wrote {path}: {counted(table.num_rows, 'row')}", err=True)
 
     def _maintain(self, program: CompiledProgram, inputs: Mapping[str, list[Any]], progress: ProgressLine) -> None:
-        from headwater.spark import failure
-        from headwater.spark.maintain import maintain
-        from headwater.spark.output.current_table import refresh
+        from headwater.spark import failure, maintain, refresh
         from headwater.spark.state.checkpoint import Checkpoint
 
         query = maintain(

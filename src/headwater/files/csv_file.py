@@ -20,7 +20,7 @@ import pyarrow.csv
 from headwater.core.errors import FileError
 from headwater.files.cell_values import CELLS
 from headwater.files.header import HeaderError, Match, by_position, match
-from headwater.files.rows import Expected, FileRows, Numbers, Sieve
+from headwater.files.rows import BadRows, Expected, FileRows, Numbers
 from headwater.files.typed_rows import typed_rows
 
 _NUMBER = re.compile(r"[+-]?[0-9]+([.][0-9]*)?")
@@ -52,20 +52,20 @@ def read_csv(data: bytes, file: str, expected: Expected, *, separator: str, head
     width = len(names)
     quick = read_quickly(data, start, line, width, separator)
     if quick is not None:
-        rows = _rows(quick, found, expected, Sieve(expected.relation, file), names)
+        rows = _rows(quick, found, expected, BadRows(expected.relation, file), names)
         if not rows.bad or quick.knows_lines:
             return rows
-    sieve = Sieve(expected.relation, file)
-    return _rows(read_carefully(data, start, line, width, separator, sieve), found, expected, sieve, names)
+    bad = BadRows(expected.relation, file)
+    return _rows(read_carefully(data, start, line, width, separator, bad), found, expected, bad, names)
 
 
-def _rows(text: Text, found: Match, expected: Expected, sieve: Sieve, names: list[str]) -> FileRows:
+def _rows(text: Text, found: Match, expected: Expected, bad: BadRows, names: list[str]) -> FileRows:
     notes = []
     raw = [text.columns[place] for place in found.places]
     if not found.by_name and raw and _is_value(names, found, raw):
-        notes.append(f"{sieve.file}: its first line ({', '.join(names)}) is read as a header; if not, pass --no-header")
+        notes.append(f"{bad.file}: its first line ({', '.join(names)}) is read as a header; if not, pass --no-header")
     change = None if found.change is None else text.columns[found.change]
-    return typed_rows(expected, found, raw, change, text.lines, sieve, CELLS, notes)
+    return typed_rows(expected, found, raw, change, text.lines, bad, CELLS, notes)
 
 
 def _looks_like_data(names: list[str]) -> bool:
@@ -139,17 +139,17 @@ def _array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) else column
 
 
-def read_carefully(data: bytes, start: int, line: int, width: int, separator: str, sieve: Sieve) -> Text:
-    """All rows from byte `start` (in line `line`) on; lines that are no rows of this width join the sieve."""
+def read_carefully(data: bytes, start: int, line: int, width: int, separator: str, bad: BadRows) -> Text:
+    """All rows from byte `start` (in line `line`) on; lines that are no rows of this width are noted in `bad`."""
     rows: list[list[str]] = []
     lines: list[int] = []
     for record in _records(_Lines(data, start, line), separator):
         if record.problem is not None:
-            sieve.reject(record.line, record.problem, record.text)
+            bad.reject(record.line, record.problem, record.text)
         elif len(record.cells) != width:
             count = len(record.cells)
             reason = f"{count} value{'' if count == 1 else 's'} for {width} columns"
-            sieve.reject(record.line, reason, separator.join(record.cells))
+            bad.reject(record.line, reason, separator.join(record.cells))
         else:
             rows.append(record.cells)
             lines.append(record.line)

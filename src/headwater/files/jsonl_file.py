@@ -11,12 +11,12 @@ import numpy as np
 from headwater.core.errors import FileError
 from headwater.files.header import HeaderError, Match, by_position, match
 from headwater.files.json_values import VALUES
-from headwater.files.rows import Expected, FileRows, Sieve
+from headwater.files.rows import BadRows, Expected, FileRows
 from headwater.files.typed_rows import typed_rows
 
 
 def read_jsonl(data: bytes, file: str, expected: Expected, *, feed: bool) -> FileRows:
-    sieve = Sieve(expected.relation, file)
+    bad = BadRows(expected.relation, file)
     names = _Names(expected, feed)
     rows: list[list[Any]] = []
     lines: list[int] = []
@@ -28,20 +28,20 @@ def read_jsonl(data: bytes, file: str, expected: Expected, *, feed: bool) -> Fil
             value = json.loads(line.decode("utf-8"))
         except (ValueError, RecursionError) as problem:
             unparsed += 1
-            sieve.reject(number, _reason(problem), line.decode("utf-8", "surrogateescape").strip())
+            bad.reject(number, _reason(problem), line.decode("utf-8", "surrogateescape").strip())
             continue
         try:
             rows.append(names.row(value))
             lines.append(number)
         except HeaderError as problem:
-            sieve.reject(number, str(problem), json.dumps(value, ensure_ascii=False))
-    if sieve.bad and not rows:
-        what = "no line is JSON; write one object per line" if unparsed == len(sieve.bad) else sieve.bad[0].reason
+            bad.reject(number, str(problem), json.dumps(value, ensure_ascii=False))
+    if bad.rows and not rows:
+        what = "no line is JSON; write one object per line" if unparsed == len(bad.rows) else bad.rows[0].reason
         raise FileError(f"{file}: {what}")
     width = len(expected.columns) + feed
     columns = [[row[place] for row in rows] for place in range(width)]
     change = columns.pop() if feed else None
-    return typed_rows(expected, names.match, columns, change, np.array(lines, dtype=np.int64), sieve, VALUES)
+    return typed_rows(expected, names.match, columns, change, np.array(lines, dtype=np.int64), bad, VALUES)
 
 
 def _reason(problem: Exception) -> str:

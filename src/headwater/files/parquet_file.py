@@ -9,7 +9,7 @@ import pyarrow.parquet
 from headwater.core.errors import FileError
 from headwater.files.header import HeaderError, match
 from headwater.files.json_values import VALUES
-from headwater.files.rows import Column, Expected, FileRows, Sieve
+from headwater.files.rows import BadRows, Column, Expected, FileRows
 from headwater.files.typed_rows import typed_rows
 
 
@@ -27,7 +27,7 @@ def read_parquet(data: bytes, file: str, expected: Expected, *, feed: bool) -> F
     raw = [_plain(table.column(place)) for place in found.places]
     change = None if found.change is None else table.column(found.change).to_pylist()
     lines = np.arange(1, table.num_rows + 1, dtype=np.int64)
-    return typed_rows(expected, found, raw, change, lines, Sieve(expected.relation, file), VALUES)
+    return typed_rows(expected, found, raw, change, lines, BadRows(expected.relation, file), VALUES)
 
 
 def _plain(column: pa.ChunkedArray) -> Column:

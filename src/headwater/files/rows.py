@@ -126,20 +126,20 @@ def values_of(column: Column) -> list[Any]:
 
 
 @dataclass(slots=True)
-class Sieve:
+class BadRows:
     """Collects the bad rows of one file while it is read."""
 
     relation: str
     file: str
-    bad: list[BadRow] = field(default_factory=list)
+    rows: list[BadRow] = field(default_factory=list)
 
     def reject(self, line: int, reason: str, row: str) -> None:
         # What could not be decoded stands in the text as lone surrogates, which no file can hold.
         text = row[:_SHOWN].encode("utf-8", "backslashreplace").decode("utf-8")
-        self.bad.append(BadRow(self.relation, self.file, line, reason, text))
+        self.rows.append(BadRow(self.relation, self.file, line, reason, text))
 
     def sort(self) -> tuple[BadRow, ...]:
-        return tuple(sorted(self.bad, key=lambda row: row.line))
+        return tuple(sorted(self.rows, key=lambda row: row.line))
 
 
 def shortened(text: str, most: int = 60) -> str:

@@ -13,7 +13,7 @@ from headwater.core.types import Type
 from headwater.engine.border.intake import guess_type
 from headwater.engine.codes.columns import plain
 from headwater.files.header import Match
-from headwater.files.rows import CHANGE_TYPE, CHANGE_TYPES, Column, Expected, FileRows, Numbers, Problems, Sieve
+from headwater.files.rows import CHANGE_TYPE, CHANGE_TYPES, BadRows, Column, Expected, FileRows, Numbers, Problems
 from headwater.program.types.inference import refined
 
 
@@ -32,13 +32,13 @@ def typed_rows(
     raw: Sequence[Column],
     change: Column | None,
     lines: Numbers,
-    sieve: Sieve,
+    bad: BadRows,
     conversion: Conversion,
     notes: Sequence[str] = (),
 ) -> FileRows:
-    """The rows that fit; the others join the sieve. `change` is the column of change types, of a change file."""
+    """The rows that fit; the others are noted in `bad`. `change` is the column of change types, of a change file."""
     if found.ignored:
-        notes = [f"{sieve.file}: left out {', '.join(found.ignored)}: no column of `{expected.text}`", *notes]
+        notes = [f"{bad.file}: left out {', '.join(found.ignored)}: no column of `{expected.text}`", *notes]
     keep = np.ones(lines.size, dtype=np.bool_)
     reasons: dict[int, str] = {}
     types: list[Type | None] = []
@@ -69,19 +69,19 @@ def typed_rows(
         inserts = np.array([bool(direction) for direction in directions], dtype=np.bool_)
     for at, reason in sorted(reasons.items()):
         keep[at] = False
-        sieve.reject(int(lines[at]), reason, _shown(raw, at))
+        bad.reject(int(lines[at]), reason, _shown(raw, at))
     if reasons:
         columns = [_filtered(column, keep) for column in columns]
         lines = lines[keep]
         inserts = None if inserts is None else inserts[keep]
     return FileRows(
         expected.relation,
-        sieve.file,
+        bad.file,
         expected.columns,
         tuple(types),
         tuple(columns),
         lines,
-        sieve.sort(),
+        bad.sort(),
         inserts,
         tuple(notes),
     )

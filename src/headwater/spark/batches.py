@@ -35,7 +35,7 @@ from headwater.spark.session.session import described, title
 from headwater.spark.shards import handover
 from headwater.spark.shards.rounds import Begin
 from headwater.spark.shards.run_plan import RunPlan
-from headwater.spark.shards.state_view import Reading, reading_kind, remember
+from headwater.spark.shards.state_view import ViewReading, reading_kind, remember
 from headwater.spark.shards.transaction_job import ShardWork, run_shards
 from headwater.spark.state import shard_cache
 from headwater.spark.state.checkpoint import Assignment, BatchNotes, Checkpoint
@@ -49,7 +49,7 @@ _REPORT_TYPE = st.StructType([st.StructField(name, st.StringType()) for name in 
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class QueryPlan:
     """What runs, and where its state is."""
 
     contract: Contract
@@ -64,7 +64,7 @@ class Plan:
 class Batches:
     """What a streaming query calls with each micro-batch of bundles."""
 
-    _plan: Plan
+    _plan: QueryPlan
     _sink: Sink
     _static: list[Any]  # bundles of static rows, which come with the first batch
     _foreach_changes: Callable[[dict[str, Any], int], None] | None
@@ -167,14 +167,14 @@ def _log_set_aside(batch: int, rejected: dict[str, int], reasons: list[str], che
 
 
 def _reported(
-    bundles: Any, plan: Plan, assignment: Assignment, now: int | None
+    bundles: Any, plan: QueryPlan, assignment: Assignment, now: int | None
 ) -> tuple[list[Report], list[dict[str, Any]]]:
     """What the shards report of a batch, once they have done it."""
     contract, run_plan = plan.contract, plan.run_plan
     about = f"{title(contract.program)}; batch {assignment.batch} ({run_plan.sharding.kind})"
 
     def alone(shard: int, bundles: list[pa.RecordBatch]) -> Any:
-        return json.loads(handover.run(Batch(contract, assignment, now, shard, bundles)))
+        return json.loads(handover.run(ShardBatch(contract, assignment, now, shard, bundles)))
 
     work = ShardWork(_beginning(contract, assignment, now), alone, _give, _REPORT_TYPE)
     with described(bundles.sparkSession, about):
@@ -191,7 +191,7 @@ def _collected(rows: Any) -> tuple[list[Report], list[dict[str, Any]]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class ShardBatch:
     """A batch of a shard that needs no other: a call for the worker that is best placed."""
 
     changes: ClassVar[bool] = True
@@ -221,12 +221,12 @@ class Batch:
     def understands(self, kind: str) -> bool:
         return kind in (self.kind, reading_kind(self.contract.mark))
 
-    def like(self, kind: str, message: bytes) -> Batch | Reading:
+    def like(self, kind: str, message: bytes) -> ShardBatch | ViewReading:
         if kind != self.kind:
-            return Reading.from_message(self.contract.functions, self.assignment, self.shard, message)
+            return ViewReading.from_message(self.contract.functions, self.assignment, self.shard, message)
         about, bundles = read_message(message)
         assignment = self.assignment.like(self.shard, about["assignment"])
-        return Batch(self.contract, assignment, about["wall"], self.shard, bundles)
+        return ShardBatch(self.contract, assignment, about["wall"], self.shard, bundles)
 
 
 def _beginning(
@@ -269,7 +269,7 @@ def _failed(problem: HeadwaterError) -> tuple[str, dict[str, Any]]:
 
 
 def _metrics(
-    plan: Plan, before: Manifest | None, reports: list[Report], about: list[dict[str, Any]], seconds: float
+    plan: QueryPlan, before: Manifest | None, reports: list[Report], about: list[dict[str, Any]], seconds: float
 ) -> dict[str, Any]:
     """The figures of a batch, as plain values; `rows` counts the rows of every view after it."""
     held = dict(before.metrics["rows"]) if before is not None else {}

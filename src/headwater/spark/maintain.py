@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from headwater.core.errors import StateError
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.pipeline import CompiledProgram
-from headwater.spark.batches import Batches, Plan
+from headwater.spark.batches import Batches, QueryPlan
 from headwater.spark.folders import refuse_hadoop
 from headwater.spark.inputs.bundles import route, ship
 from headwater.spark.inputs.clock import heartbeat, lives_by_wall, watermarks, with_watermarks
@@ -113,7 +113,7 @@ def _planned(
     exchange: str | None,
     guard: Guard,
     clock: str | None,
-) -> Plan:
+) -> QueryPlan:
     """What the query runs; the number of shards is the user's, or the checkpoint's, or what seems best."""
     by_wall = lives_by_wall(contract.program, clock)
     if shards is None and not is_connect(spark):
@@ -128,7 +128,7 @@ def _planned(
         columns={given.relation: given.names for given in contract.inputs},
         notes={"views": views_noted(contract.views)},
     )
-    return Plan(contract, run_plan, definition, checkpoint, guard, by_wall)
+    return QueryPlan(contract, run_plan, definition, checkpoint, guard, by_wall)
 
 
 def _started(

@@ -68,7 +68,7 @@ def exchange(routed: Any, begin: Begin, shards: int, about: str) -> Finished:
     activities: list[Activity] = []
     while True:
         number = len(activities) + 1
-        step = _Step(transaction, number, tuple(activities), max(0, number - _LATEST))
+        step = _RoundStep(transaction, number, tuple(activities), max(0, number - _LATEST))
         with described(spark, f"{about}, round {number}"):
             sent, activity = _round(frames[step.since :], step, begin, shards)
             if activity == _LOST:
@@ -83,7 +83,7 @@ def outcomes(
     finished: Finished, begin: Begin, shards: int, give: Callable[[int, Any], Iterator[pa.RecordBatch]], schema: Any
 ) -> Any:
     """The rows that `give` makes of the value of every shard's transaction, as a DataFrame."""
-    step = _Step(finished.transaction, len(finished.activities) + 1, finished.activities, 0)
+    step = _RoundStep(finished.transaction, len(finished.activities) + 1, finished.activities, 0)
 
     def collect(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held = list(batches)
@@ -101,7 +101,7 @@ def is_lost_round(problem: Exception) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _RoundStep:
     """A round to run. Parcels `since` an earlier round come along; 0: all of them, and the bundles."""
 
     transaction: str
@@ -123,7 +123,7 @@ Answer = Outgoing | Ended[Any]
 _open: OrderedDict[tuple[str, int], _Open] = OrderedDict()  # by transaction and shard
 
 
-def _round(frames: list[Any], step: _Step, begin: Begin, shards: int) -> tuple[Any, int]:
+def _round(frames: list[Any], step: _RoundStep, begin: Begin, shards: int) -> tuple[Any, int]:
     """One round of all shards: what they ship, and the greatest activity, or _LOST, or _DONE."""
 
     def go(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -163,7 +163,7 @@ def _row(shard: int, sender: int, number: int, activity: int, payload: bytes | N
     return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
 
 
-def _answer(batches: Iterable[pa.RecordBatch], step: _Step, shard: int, begin: Begin) -> Answer | None:
+def _answer(batches: Iterable[pa.RecordBatch], step: _RoundStep, shard: int, begin: Begin) -> Answer | None:
     """What a shard ships in a round, or that it is done; None: this worker lacks rounds to catch up with."""
     own: list[pa.RecordBatch] = []
     received: dict[int, list[tuple[int, Parcel]]] = {number: [] for number in range(max(1, step.since), step.number)}
@@ -180,7 +180,7 @@ def _answer(batches: Iterable[pa.RecordBatch], step: _Step, shard: int, begin: B
 
 
 def _caught_up(
-    step: _Step, shard: int, begin: Callable[[], Run | None], received: Mapping[int, list[tuple[int, Parcel]]]
+    step: _RoundStep, shard: int, begin: Callable[[], Run | None], received: Mapping[int, list[tuple[int, Parcel]]]
 ) -> Answer | None:
     key = step.transaction, shard
     held = _open.pop(key, None)

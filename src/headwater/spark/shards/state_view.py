@@ -76,7 +76,7 @@ def view_of(spark: Any, checkpoint: Checkpoint, name: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ViewReading:
     """The rows that a shard has of a view: a call for the worker that is best placed."""
 
     changes: ClassVar[bool] = False
@@ -105,13 +105,13 @@ class Reading:
     def understands(self, kind: str) -> bool:
         return kind == self.kind
 
-    def like(self, kind: str, message: bytes) -> Reading:
-        return Reading.from_message(self.functions, self.assignment, self.shard, message)
+    def like(self, kind: str, message: bytes) -> ViewReading:
+        return ViewReading.from_message(self.functions, self.assignment, self.shard, message)
 
     @classmethod
     def from_message(
         cls, functions: tuple[tuple[str, Function], ...], assignment: Assignment, shard: int, message: bytes
-    ) -> Reading:
+    ) -> ViewReading:
         """The reading of a message, by a worker that has these functions and an assignment of the shard."""
         about, _ = read_message(message)
         return cls(functions, "", assignment.like(shard, about["assignment"]), shard, about["view"])
@@ -130,7 +130,7 @@ def _read(spark: Any, assignment: Assignment, chosen: View) -> Any:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         given = list(batches)  # all of it: Spark ends a worker that leaves some of its input unread
         shard = next(int(batch.column(0)[0].as_py()) for batch in given if batch.num_rows)
-        found = handover.run(Reading(functions, mark, assignment, shard, chosen.name))
+        found = handover.run(ViewReading(functions, mark, assignment, shard, chosen.name))
         yield from Wide((chosen,)).pack(0, pa.ipc.open_stream(found).read_all())
 
     numbers = spark.range(0, assignment.shards).select(sf.col("id").cast("int").alias("id"))

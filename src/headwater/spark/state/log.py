@@ -35,7 +35,7 @@ Tables = Mapping[str, pa.Table]
 
 
 @dataclass(slots=True)
-class Entry:
+class LogEntry:
     """What one shard was given in one batch."""
 
     first: bool
@@ -53,7 +53,7 @@ def fingerprint(shard: Shard, *, exact: bool) -> dict[str, list[int]]:
     return measured | time | ({"": [shard.tick]} if exact else {})
 
 
-def write(entry: Entry, state: Mapping[str, list[int]], name: str) -> Iterator[bytes | memoryview]:
+def write(entry: LogEntry, state: Mapping[str, list[int]], name: str) -> Iterator[bytes | memoryview]:
     """The blocks of a log file that has this name."""
     opened = {"first": entry.first, "now": entry.now, "name": name}
     yield from _frame(_OPEN, pa.py_buffer(json.dumps(opened).encode()))
@@ -65,7 +65,7 @@ def write(entry: Entry, state: Mapping[str, list[int]], name: str) -> Iterator[b
     yield from _frame(_END, pa.py_buffer(json.dumps(state).encode()))
 
 
-def read(content: bytes, name: str, where: str) -> tuple[Entry, dict[str, list[int]]]:
+def read(content: bytes, name: str, where: str) -> tuple[LogEntry, dict[str, list[int]]]:
     """What `write` was given, in the file of this name, which is in a folder `where`."""
     try:
         return _read(content, name)
@@ -78,7 +78,7 @@ def read(content: bytes, name: str, where: str) -> tuple[Entry, dict[str, list[i
         ) from problem
 
 
-def _read(content: bytes, name: str) -> tuple[Entry, dict[str, list[int]]]:
+def _read(content: bytes, name: str) -> tuple[LogEntry, dict[str, list[int]]]:
     frames = _frames(pa.py_buffer(content))
     what, payload = next(frames, (b"", pa.py_buffer(b"")))
     if what != _OPEN:
@@ -91,7 +91,7 @@ def _read(content: bytes, name: str) -> tuple[Entry, dict[str, list[int]]]:
     now = opened["now"]
     if now is not None and (type(now) is not int or now not in _INT64):
         raise ValueError("its time cannot be")
-    entry = Entry(bool(opened["first"]), inserts, deletes, now)
+    entry = LogEntry(bool(opened["first"]), inserts, deletes, now)
     for what, payload in frames:
         if what == _END:
             if next(frames, None) is not None:

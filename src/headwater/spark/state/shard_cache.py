@@ -81,7 +81,7 @@ class ShardCache:
         member = self._take(assignment, shard)
         opening = time.perf_counter() - begun
         begun, before = time.perf_counter(), _stored(member)
-        entry = log.Entry(assignment.committed is None, inserts, deletes, now)
+        entry = log.LogEntry(assignment.committed is None, inserts, deletes, now)
         run = member.transaction(inserts, deletes, now=now, first=entry.first, cancelled=cancelled)
         outcome = yield from relay(run, lambda outgoing: outgoing, partial(_record, entry))
         seconds = time.perf_counter() - begun
@@ -172,7 +172,7 @@ def _is_exact(member: Member) -> bool:
     return bool(member.sharding.plan.shipments)
 
 
-def _record(entry: log.Entry, incoming: Incoming) -> Incoming:
+def _record(entry: log.LogEntry, incoming: Incoming) -> Incoming:
     """A round as the shard gets it, noted in the order in which a replay will give it."""
     entry.rounds.append(replace(incoming, parcels=sorted(incoming.parcels, key=_rank)))
     return entry.rounds[-1]
@@ -187,7 +187,7 @@ def _stored(member: Member) -> int:
     return sum(store.size for store in member.shard.stores.values())
 
 
-def _keep(assignment: Assignment, member: Member, entry: log.Entry, changed: int, seconds: float) -> Part:
+def _keep(assignment: Assignment, member: Member, entry: log.LogEntry, changed: int, seconds: float) -> Part:
     """Write the log of a transaction, or the whole shard if a snapshot is due."""
     attempt = f"{assignment.files_of}-{secrets.token_hex(4)}"
     name = f"shard-{member.number}/log-{attempt}"
@@ -232,7 +232,7 @@ def _replay(folder: Folder, name: str, member: Member) -> None:
         raise StateError(f"{where} is damaged ({problem!r}); {_ADVICE}") from problem
 
 
-def _run_again(member: Member, entry: log.Entry, expected: Mapping[str, list[int]]) -> None:
+def _run_again(member: Member, entry: log.LogEntry, expected: Mapping[str, list[int]]) -> None:
     rounds = iter(entry.rounds)
 
     def replay(_: Outgoing) -> Incoming:
