@@ -10,8 +10,7 @@ import pytest
 from tests.docs.fences import ROOT, Page, a_folder
 
 
-@pytest.mark.usefixtures("spark")
-def test_everything_on_the_page_runs() -> None:
+def test_everything_on_the_page_runs(spark: Any) -> None:
     text = (ROOT / "docs" / "spark.md").read_text(encoding="utf-8")
     with a_folder():
         for name in ("incoming", "state", "out"):  # the session was started in another folder
