@@ -32,8 +32,6 @@ EQUIVALENT: Mapping[str, str] = {
     "engine/store/store.py Store.append: off by one: `0` -> `1` #1": "less than the rows that are there",
     "engine/border/soundness.py _check_rows: off by one: `1` -> `2`": "a table has rows of its own or a rule for them",
     "engine/border/soundness.py _check_rows: off by one: `1` -> `2` #1": "one more number that is no rule of the table",
-    "engine/rules/fused_frontier.py FusedFrontier._from_head: comparison: `probe.left is head` -> "
-    "`probe.left is not head`": _WAY,
     "engine/store/index.py Index.cover: off by one: `2` -> `3`": _WAY,
     "spark/state/snapshot_policy.py is_due: off by one: `0` -> `1`": "both are less than `_FEW_ROWS`",
     "engine/turns.py Turns.next: twin: `min` -> `max`": _WAY,
