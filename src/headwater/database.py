@@ -35,7 +35,7 @@ from headwater.core.types import Type
 from headwater.engine.best.selection import find_identity
 from headwater.engine.border.changes import Changes as Changes
 from headwater.engine.border.changes import RelationChange as RelationChange
-from headwater.engine.border.codec import Change, Encoded, arrow_table, asked, encode_changes, read_change
+from headwater.engine.border.codec import Change, Encoded, arrow_table, asked, encode_changes, in_order, read_change
 from headwater.engine.border.intake import Header, Intake, Rejected, rejection, take_in
 from headwater.engine.border.learnt_types import Known, all_known, endless_plan, learn, of_file, plan_of, untyped
 from headwater.engine.border.lookup import (
@@ -47,7 +47,6 @@ from headwater.engine.border.lookup import (
     tuples,
     unknown_relation,
 )
-from headwater.engine.border.ordering import in_order
 from headwater.engine.border.reload import base_rows, reload, renumber_symbols
 from headwater.engine.border.snapshot import Snapshot, pack, replace_file
 from headwater.engine.codes.moments import moment_of

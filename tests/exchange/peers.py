@@ -90,7 +90,7 @@ def send_much(seat: Seat, reports: Any) -> None:
             parcels = {peer: [Parcel("t'out", False, rows)] for peer in range(seat.shards) if peer != seat.number}
             incoming = gang.swap(Outgoing(parcels, Activity.SENT))
             got = {sender: parcel.rows.column(0).unique().to_pylist() for sender, parcel in incoming.parcels}
-            reports.put((seat.number, turn, got, incoming.rows))
+            reports.put((seat.number, turn, got, sum(parcel.rows.num_rows for _, parcel in incoming.parcels)))
 
 
 def be_killed(seat: Seat, reports: Any) -> None:

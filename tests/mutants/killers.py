@@ -135,7 +135,6 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "engine/stratum_names.py": ("tests/database/test_guard.py", "tests/database/test_user_functions.py", *ENGINE[:5]),
     "engine/codes/logic.py": EXPRESSIONS,
     "engine/codes/moments.py": (*INTAKE, *TIMED),
-    "engine/border/ordering.py": ("tests/database/test_edges.py", "tests/sql/test_recursion.py", *EXPRESSIONS),
     "engine/border/reload.py": ("tests/database/test_types_learnt.py", "tests/database/test_keeping.py", *ENGINE),
     "engine/store/sieve.py": (*TIMED, *ENGINE),
     "engine/driver.py": ("tests/engine/test_one_sequence.py", *SHARDS),

@@ -9,17 +9,15 @@ marked, because a row that looks alive might rest on one that another shard is a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from headwater.core.types import Type
 from headwater.engine.codes.symbols import Codes
-from headwater.engine.rules.context import owns_all
+from headwater.engine.rules.context import Owns, owns_all
 from headwater.engine.store.index import Matrix, Rows
 from headwater.engine.store.states import GONE
 from headwater.engine.store.store import Store
@@ -60,44 +58,26 @@ class Received:
 HELD = Shipped({}, marks=False, activity=Activity.NOTHING)  # a transaction that is complete and waits to be committed
 
 
-class Routing(Protocol):
-    """Where rows live, as one of several shards sees it."""
-
-    @property
-    def number(self) -> int:
-        """The number of this shard."""
-
-    @property
-    def begins(self) -> bool:
-        """Whether rules that need no rows fire on this shard."""
-
-    def owns(self, column: npt.NDArray[np.integer[Any]], kind: Type) -> Mask:
-        """Which of these values this shard owns."""
-
-    def holds(self, table: str, rows: Codes) -> Mask:
-        """Which of these facts of the program this shard holds."""
-
-    def receivers(self, shipment: Shipment, rows: Matrix) -> npt.NDArray[np.int64]:
-        """The shard that gets each of these rows of an outbox, unless all get all."""
+def _all(table: str, rows: Codes) -> Mask:
+    return np.ones(rows.shape[0], dtype=np.bool_)
 
 
-class Alone:
-    """The only shard: it holds everything and ships nothing."""
-
-    number = 0
-    begins = True
-    owns = staticmethod(owns_all)
-
-    def holds(self, table: str, rows: Codes) -> Mask:
-        """All of them."""
-        return np.ones(rows.shape[0], dtype=np.bool_)
-
-    def receivers(self, shipment: Shipment, rows: Matrix) -> npt.NDArray[np.int64]:
-        """The shard itself."""
-        return np.zeros(rows.shape[0], dtype=np.int64)
+def _first(shipment: Shipment, rows: Matrix) -> npt.NDArray[np.int64]:
+    return np.zeros(rows.shape[0], dtype=np.int64)
 
 
-ALONE = Alone()
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """Where rows live, as one of several shards sees it; by default there is one shard, which holds everything."""
+
+    number: int = 0
+    begins: bool = True  # whether rules that need no rows fire on this shard
+    owns: Owns = owns_all  # which of some values this shard owns
+    holds: Callable[[str, Codes], Mask] = _all  # which facts of the program, for a table, this shard holds
+    receivers: Callable[[Shipment, Matrix], npt.NDArray[np.int64]] = _first  # the shard that gets each row of an outbox
+
+
+ALONE = Routing()
 
 
 class Outboxes:

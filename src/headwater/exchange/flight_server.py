@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hmac
 import secrets
-import socket
 import threading
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,14 +41,6 @@ def connect(address: str, tls: Certificate | None = None) -> flight.FlightClient
     return flight.connect(f"grpc+tls://{address}", tls_root_certs=tls.pem, override_hostname=TLS_NAME)
 
 
-def own_address(towards: str) -> str:
-    """The address by which this machine is seen from another (a host, or `host:port`); nothing is sent."""
-    host = towards.rsplit(":", 1)[0] if ":" in towards else towards
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect((host, 9))
-        return str(probe.getsockname()[0])
-
-
 class TokenCheck(flight.ServerMiddlewareFactory):
     """Rejects every call without the token, before any of its content is read."""
 
@@ -63,6 +54,8 @@ class TokenCheck(flight.ServerMiddlewareFactory):
 
 
 class Server(flight.FlightServerBase):
+    """A server at a free port of a host, which is `address` then."""
+
     def __init__(self, host: str, token: str, tls: Certificate | None = None) -> None:
         protocol, certificates = ("grpc", None) if tls is None else ("grpc+tls", [(tls.pem, tls.key)])
         super().__init__(

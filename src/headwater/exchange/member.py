@@ -29,7 +29,7 @@ from headwater.engine.codes.symbols import Codes, Symbols
 from headwater.engine.driver import relay
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.engine.shard import Change, Shard
-from headwater.engine.shipping import HELD, Activity, Received, Shipped, signed
+from headwater.engine.shipping import HELD, Activity, Received, Routing, Shipped, signed
 from headwater.engine.store.budget import Budget
 from headwater.engine.store.index import Matrix
 from headwater.exchange.packing import pack, refuse_unsound, unpack
@@ -60,7 +60,7 @@ class Outcome:
 
 
 class Member:
-    """One of several shards, and the `Routing` by which it knows what is its own."""
+    """One of several shards."""
 
     def __init__(
         self, sharding: Sharding, number: int, shards: int, guard: Guard = DEFAULT_GUARD, memory: int | None = None
@@ -71,7 +71,10 @@ class Member:
         self.shards = shards
         symbols = Symbols()
         self._owners = Owners(symbols, shards)
-        self.shard = Shard(sharding.plan, symbols, sharding.keys, guard, self, Budget(guard.bytes_of(memory), number))
+        begins = number == 0 or sharding.kind == "decomposed"  # where all begin, they follow what they own
+        routing = Routing(number, begins, self._owns, self._holds, self.receivers)
+        budget = Budget(guard.bytes_of(memory), number)
+        self.shard = Shard(sharding.plan, symbols, sharding.keys, guard, routing, budget)
         self.shipments = {shipment.outbox: shipment for shipment in sharding.plan.shipments}
 
     def transaction(
@@ -128,21 +131,14 @@ class Member:
 
     # Routing
 
-    @property
-    def begins(self) -> bool:
-        """Whether rules that need no rows fire here: on the first shard, or on all, which then follow what they own."""
-        return self.number == 0 or self.sharding.kind == "decomposed"
-
-    def owns(self, column: npt.NDArray[np.integer[Any]], kind: Type) -> npt.NDArray[np.bool_]:
-        """Which of these values this shard owns."""
+    def _owns(self, column: npt.NDArray[np.integer[Any]], kind: Type) -> npt.NDArray[np.bool_]:
         return self._owners.of(column, kind) == self.number
 
-    def holds(self, table: str, rows: Codes) -> npt.NDArray[np.bool_]:
-        """Which of the program's own facts this shard holds."""
+    def _holds(self, table: str, rows: Codes) -> npt.NDArray[np.bool_]:
         home = self.sharding.homes[table]
         if isinstance(home, Place):
             return np.full(rows.shape[0], home is Place.EVERYWHERE or self.number == 0)
-        return self.owns(rows[:, home.column], self.sharding.table(table).types[home.column])
+        return self._owns(rows[:, home.column], self.sharding.table(table).types[home.column])
 
     def receivers(self, shipment: Shipment, rows: Matrix) -> npt.NDArray[np.int64]:
         """The shard that gets each of these rows of an outbox, unless all get all."""

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from headwater.core.errors import StateError
-from headwater.engine.border.arrow_stream import read_stream
+from headwater.engine.border.arrow_stream import read_stream, write_stream
 from headwater.engine.shipping import Activity as Activity
 
 _MAGIC = b"HWX1"
@@ -47,14 +47,6 @@ class Incoming:
 
     parcels: list[tuple[int, Parcel]] = field(default_factory=list)
     busy: Activity = Activity.NOTHING
-
-    @property
-    def rows(self) -> int:
-        return sum(parcel.rows.num_rows for _, parcel in self.parcels)
-
-    @property
-    def bytes(self) -> int:
-        return sum(parcel.rows.nbytes for _, parcel in self.parcels)
 
 
 Run: TypeAlias = Generator[Outgoing, Incoming, Any]  # a shard's part of a transaction
@@ -105,11 +97,7 @@ def _write(parcels: Iterable[tuple[int, Parcel]], busy: Activity) -> pa.Buffer:
 
 def _write_parcel(parcel: Parcel) -> pa.Buffer:
     about = {_SHIPMENT: parcel.shipment.encode("utf-8"), _MARKS: b"1" if parcel.marks else b"0"}
-    rows = parcel.rows.combine_chunks().replace_schema_metadata(about)
-    out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, rows.schema) as writer:
-        writer.write_table(rows)
-    return out.getvalue()
+    return write_stream(parcel.rows.combine_chunks().replace_schema_metadata(about))
 
 
 def _read(content: bytes | memoryview | pa.Buffer) -> tuple[Activity, list[tuple[int, Parcel]]]:

@@ -1,4 +1,4 @@
-"""Reads Arrow tables from bytes that may be forged.
+"""Arrow tables as bytes, and back from bytes that may be forged.
 
 Arrow's own reader checks the layout of what it reads, but takes lengths at their word: a column of nulls holds any
 number of rows in no bytes, and a compressed one may be a thousand times larger than its bytes. So only columns are let
@@ -28,6 +28,14 @@ _ROWS_PER_BYTE = 8  # a column of booleans
 _NOTHING = 1024  # rows of a table without columns, which stands as one column of nulls
 _COMPRESSION, _DICTIONARY_DATA, _HEADER, _HEADER_TYPE = 3, 1, 2, 1  # places in Arrow's own tables (Message.fbs)
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
+
+
+def write_stream(table: pa.Table) -> pa.Buffer:
+    """A table as an IPC stream."""
+    out = pa.BufferOutputStream()
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    return out.getvalue()
 
 
 def read_stream(content: pa.Buffer) -> pa.Table:

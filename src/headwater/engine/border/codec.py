@@ -9,7 +9,7 @@ queries ask for, as Arrow tables.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,9 @@ from headwater.engine.border.bags import net, number_copies
 from headwater.engine.border.intake import Intake, Rejected, unfit
 from headwater.engine.clock import Clock
 from headwater.engine.codes.columns import Column, column_codes, plain, stands_for_null, to_arrow
-from headwater.engine.codes.expressions import distinct_rows
+from headwater.engine.codes.expressions import distinct_rows, order_keys
 from headwater.engine.codes.fitting import fit, is_null
-from headwater.engine.codes.symbols import NULL, Codes, Symbols, find_code
+from headwater.engine.codes.symbols import NULL, Codes, Symbols, find_code, null_code
 from headwater.engine.store.index import Matrix
 from headwater.engine.store.store import Store
 from headwater.language.syntax import Query, Variable, Wildcard
@@ -175,6 +175,24 @@ def asked(queries: Sequence[Query], table: Table, codes: Matrix, symbols: Symbol
     for query in own:
         keep |= _matches(query, codes, table.types, symbols)
     return codes[keep]
+
+
+def in_order(table: Table, codes: Matrix, symbols: Symbols, query: Query) -> npt.NDArray[np.int64]:
+    """Which of these rows a query asks for, sorted and cut as it says; NaN is larger than any other number."""
+    rows = np.arange(codes.shape[0], dtype=np.int64)
+    columns = replace(table, hidden=0).written  # rows may be sorted by a column that is not shown
+    for key in reversed(query.order):  # the sort is stable: the first column has the last word
+        column = columns[key.column]
+        if column.at is None:
+            continue
+        found = codes[rows, column.at].astype(np.int64)
+        keys = order_keys(found, column.type, symbols)
+        null = found == null_code(column.type) if column.at in table.nullable else np.zeros(found.size, dtype=np.bool_)
+        missing, present = np.flatnonzero(null), np.flatnonzero(~null)
+        # Codes start at the smallest int64, which has no opposite: the other way round is `~`.
+        present = present[np.argsort(~keys[present] if key.descending else keys[present], kind="stable")]
+        rows = rows[np.concatenate([missing, present] if key.nulls_first else [present, missing])]
+    return rows[query.offset :] if query.limit is None else rows[query.offset : query.offset + query.limit]
 
 
 def arrow_table(table: Table, names: Sequence[str], codes: Matrix, symbols: Symbols) -> pa.Table:

@@ -30,7 +30,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.core.errors import StateError
-from headwater.engine.border.arrow_stream import read_stream
+from headwater.engine.border.arrow_stream import read_stream, write_stream
 from headwater.engine.border.checksum import checksum
 from headwater.engine.border.soundness import Unsound, refuse_unsound
 from headwater.engine.border.symbol_columns import from_columns, to_columns
@@ -52,7 +52,7 @@ _BLOCK = 1 << 24
 def pack(shard: Shard, about: dict[str, Any]) -> Iterator[bytes | memoryview]:
     """The blocks of a file that holds a shard's rows and `about`: whatever else is needed to open it, as JSON."""
     arrays: dict[tuple[str, str], npt.NDArray[Any]] = {
-        _SYMBOLS: np.frombuffer(_ipc(to_columns(shard.symbols.values[1:])), dtype=np.uint8)
+        _SYMBOLS: np.frombuffer(write_stream(to_columns(shard.symbols.values[1:])), dtype=np.uint8)
     }
     for store in shard.stores.values():
         arrays.update(((store.name, name), getattr(store, name)[: store.size]) for name in _ARRAYS)
@@ -235,13 +235,6 @@ def _fits(store: Store, arrays: list[npt.NDArray[Any]]) -> bool:
 
 def _aligned(length: int) -> int:
     return -(-length // _ALIGNMENT) * _ALIGNMENT
-
-
-def _ipc(table: pa.Table) -> pa.Buffer:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
 
 
 _NONE: npt.NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)

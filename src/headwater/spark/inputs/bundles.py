@@ -23,6 +23,7 @@ from pyspark import TaskContext
 from pyspark.sql import functions as sf
 
 from headwater.core.types import Type
+from headwater.engine.border.arrow_stream import write_stream
 from headwater.engine.border.codec import ColumnCodes
 from headwater.engine.codes.fitting import MOMENTS, shown
 from headwater.exchange.sharding import Sharding
@@ -138,10 +139,7 @@ def _record(shard: int, relation: str, sequence: str, place: int, payload: bytes
 
 
 def pack(rows: pa.Table) -> bytes:
-    out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, rows.schema) as writer:
-        writer.write_table(rows.combine_chunks())
-    return bytes(out.getvalue())
+    return bytes(write_stream(rows.combine_chunks()))
 
 
 def unpack(payload: Any) -> pa.Table:

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from headwater.core.errors import StateError
-from headwater.engine.border.arrow_stream import read_stream
+from headwater.engine.border.arrow_stream import read_stream, write_stream
 from headwater.engine.border.checksum import checksum
 from headwater.engine.shard import Shard
 from headwater.exchange.wire import Incoming, read_incoming, write_incoming
@@ -131,11 +131,7 @@ def _frames(content: pa.Buffer) -> Iterator[tuple[bytes, pa.Buffer]]:
 def _to_ipc(name: str, rows: pa.Table) -> pa.Buffer:
     if not rows.num_columns:  # Arrow would forget how many there are
         rows = pa.table({"": pa.nulls(min(1, rows.num_rows))})  # one is as good as many
-    sink = pa.BufferOutputStream()
-    named = rows.replace_schema_metadata({_RELATION: name.encode()})
-    with pa.ipc.new_stream(sink, named.schema) as writer:
-        writer.write_table(named)
-    return sink.getvalue()
+    return write_stream(rows.replace_schema_metadata({_RELATION: name.encode()}))
 
 
 def _from_ipc(payload: pa.Buffer) -> tuple[str, pa.Table]:
