@@ -133,7 +133,7 @@ class Database:
         self._known = known
         self._columns: dict[str, tuple[str, ...]] = {}  # of undeclared relations, as the data calls them
         self._headers: dict[tuple[str, tuple[str, ...] | None], Header] = {}
-        self._keys = {one.name: one.key for one in self._model.relations if one.key is not None}
+        self._keys = {relation.name: relation.key for relation in self._model.relations if relation.key is not None}
         self._settled = all_known(self._model, self._known)
         self._shard = self._new_shard(self._known)
         self._nodes, self._order = NodeBudget(nodes).nodes, Variables(order).order
@@ -481,7 +481,7 @@ class Database:
         except KeyError:
             raise UnknownRelation(unknown_relation(name, self.program)) from None
         if relation.derived:
-            names = ", ".join(f"`{one.name}`" for one in self.program.checked.relations if not one.derived)
+            names = ", ".join(f"`{base.name}`" for base in self.program.checked.relations if not base.derived)
             raise DataError(f"`{name}` is derived by rules; {instead} ({names})")
         return self._shard.stores[name].table
 
@@ -502,7 +502,7 @@ class Database:
     def _ordering(self, relation: str) -> Query | None:
         """The query that asks for a relation's rows in an order, or for some of them only."""
         queries = (query for query in self._model.queries if query.atom.relation == relation)
-        return next((one for one in queries if one.order or one.offset or one.limit is not None), None)
+        return next((query for query in queries if query.order or query.offset or query.limit is not None), None)
 
     def _learnt(self, inserts: Mapping[str, Intake]) -> Known:
         return self._known if self._settled else learn(self._model, self._known, inserts)

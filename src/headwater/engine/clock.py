@@ -43,7 +43,7 @@ class Clock:
 
     def after(self, inserts: Mapping[str, Codes], now: int | None) -> int | None:
         """What the clock shows once these rows have come and, if given, the moment `now`."""
-        moments = [one for one in (self.now, now) if one is not None]
+        moments = [moment for moment in (self.now, now) if moment is not None]
         for name, rows in inserts.items():
             if self._stores[name].table.time is not None and rows.shape[0]:
                 moments.append(int(rows[:, 0].max()))

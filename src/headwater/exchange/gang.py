@@ -111,9 +111,9 @@ class Gang:
         parcels_in: list[tuple[int, Parcel]] = []
         busy = outgoing.busy
         for peer in sorted(received):
-            one = _checked(peer, received[peer])
-            parcels_in += one.parcels
-            busy = max(busy, one.busy)
+            incoming = _checked(peer, received[peer])
+            parcels_in += incoming.parcels
+            busy = max(busy, incoming.busy)
         return Incoming(parcels_in, Activity(busy))
 
     def close(self, *, failed: bool = False) -> None:

@@ -59,7 +59,7 @@ class Rendezvous(Server):
                 if not meeting.seats:
                     self._meetings.pop(gang, None)
                 raise flight.FlightTimedOutError(f"{come} of {shards} shards have come")
-            addresses = [meeting.seats[one][1] for one in range(shards)]
+            addresses = [meeting.seats[shard][1] for shard in range(shards)]
         yield json.dumps(addresses).encode()
 
     def _wait(self, meeting: _Meeting, number: int, turn: int, patience: float, context: Any) -> None:
@@ -99,7 +99,7 @@ class _Meeting:
     def seat(self, number: int, turn: int, address: str) -> None:
         if any(turn + self.shards <= other for other, _ in self.seats.values()):
             raise flight.FlightServerError("this gang is being tried again")
-        self.seats = {one: seat for one, seat in self.seats.items() if seat[0] + self.shards > turn}
+        self.seats = {shard: seat for shard, seat in self.seats.items() if seat[0] + self.shards > turn}
         self.seats[number] = turn, address
 
     def leave(self, number: int, turn: int) -> None:

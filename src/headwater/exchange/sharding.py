@@ -212,7 +212,7 @@ def _exchange(program: CompiledProgram, model: Program, known: Known | None, rea
     local = model
     if any(relation.shown is not None or relation.keeps is not Keeps.ALL for relation in model.relations):
         plain = program.rewritten_by(RULES + TIME_RULES)
-        names = {one.name: tuple(column.name for column in one.visible) for one in model.relations}
+        names = {relation.name: tuple(column.name for column in relation.visible) for relation in model.relations}
         local = _with_names(with_types(plain, infer(plain, known)), names)
     local = rewrite(local, rules=NETWORK_RULES + LEASE_RULES)
     problem = obstacle(local)
@@ -220,7 +220,7 @@ def _exchange(program: CompiledProgram, model: Program, known: Known | None, rea
         return problem
     local, copies = base_copies(local, program.outputs)
     if known is not None:
-        known = {**known, **{one: known[name] for name, made in copies.items() if name in known for one in made}}
+        known = {**known, **{copy: known[name] for name, made in copies.items() if name in known for copy in made}}
     types = infer(local, known)
     plan = build(with_types(local, types), types, ships=Ships.OTHERS)
     homes: dict[str, Home] = {}
@@ -251,7 +251,7 @@ _MAKERS: Mapping[str, Callable[[CompiledProgram, Program, Known | None, str], Sh
 
 
 def _keys(model: Program) -> dict[str, tuple[int, ...]]:
-    return {one.name: one.key for one in model.relations if one.key is not None}
+    return {relation.name: relation.key for relation in model.relations if relation.key is not None}
 
 
 def _with_names(model: Program, columns: Mapping[str, Sequence[str]]) -> Program:

@@ -54,16 +54,16 @@ Run: TypeAlias = Generator[Outgoing, Incoming, Any]  # a shard's part of a trans
 
 def ship(outgoing: Sequence[Outgoing]) -> list[Incoming]:
     """What each shard gets if these shards, in the order of their numbers, send this."""
-    busy = max((one.busy for one in outgoing), default=Activity.NOTHING)
+    busy = max((sent.busy for sent in outgoing), default=Activity.NOTHING)
     parcels: list[list[tuple[int, Parcel]]] = [[] for _ in outgoing]
-    for sender, one in enumerate(outgoing):
-        for receiver, sent in one.parcels.items():
+    for sender, shipped in enumerate(outgoing):
+        for receiver, sent in shipped.parcels.items():
             parcels[receiver].extend((sender, parcel) for parcel in sent)
     return [Incoming(received, busy) for received in parcels]
 
 
 def write_outgoing(outgoing: Outgoing) -> pa.Buffer:
-    return _write(((peer, one) for peer, many in outgoing.parcels.items() for one in many), outgoing.busy)
+    return _write(((peer, parcel) for peer, many in outgoing.parcels.items() for parcel in many), outgoing.busy)
 
 
 def read_outgoing(content: bytes | memoryview | pa.Buffer) -> Outgoing:

@@ -42,7 +42,7 @@ def numbered(store: Store, inserts: Codes, deletes: Codes) -> tuple[Codes, Codes
 
 def net(table: Table, inserted: Matrix, deleted: Matrix) -> tuple[Matrix, Matrix]:
     """Changes of a bag as it looks: a row that came and went as often is no change."""
-    columns = [one.at for one in table.written if one.at is not None]
+    columns = [column.at for column in table.written if column.at is not None]
     both = np.concatenate([inserted[:, columns], deleted[:, columns]]).astype(np.int64)
     distinct, inverse = distinct_rows(np.ascontiguousarray(both))
     came, went = inverse[: inserted.shape[0]], inverse[inserted.shape[0] :]

@@ -105,9 +105,10 @@ def _encode_rows(table: Table, intake: Intake, symbols: Symbols, *, holds_nulls:
     """Codes of the rows that fit; the others join `intake.rejected`."""
     columns: list[Codes] = []
     keep = np.ones(intake.size, dtype=np.bool_)
-    for name, one, column in zip(intake.names, table.written, intake.columns, strict=True):
-        codes, problems = _column(column, one.type, symbols, nullable=one.at in table.nullable, holds_nulls=holds_nulls)
-        if one.at is not None and one.at == table.time:
+    for name, target, column in zip(intake.names, table.written, intake.columns, strict=True):
+        nullable = target.at in table.nullable
+        codes, problems = _column(column, target.type, symbols, nullable=nullable, holds_nulls=holds_nulls)
+        if target.at is not None and target.at == table.time:
             problems = sorted([*problems, *((int(at), TOO_FAR) for at in np.flatnonzero(codes >= FOREVER))])
         for at, reason in problems:
             if keep[at]:
@@ -198,10 +199,10 @@ def in_order(table: Table, codes: Matrix, symbols: Symbols, query: Query) -> npt
 def arrow_table(table: Table, names: Sequence[str], codes: Matrix, symbols: Symbols) -> pa.Table:
     """Rows of a table as its relation is written, the columns under these names; times that are not kept are null."""
     arrays = [
-        pa.nulls(codes.shape[0], to_arrow(_NO_CODES, one.type, symbols, nullable=False).type)
-        if one.at is None
-        else to_arrow(codes[:, one.at], one.type, symbols, nullable=one.at in table.nullable)
-        for one in table.written
+        pa.nulls(codes.shape[0], to_arrow(_NO_CODES, column.type, symbols, nullable=False).type)
+        if column.at is None
+        else to_arrow(codes[:, column.at], column.type, symbols, nullable=column.at in table.nullable)
+        for column in table.written
     ]
     if not arrays:
         return pa.table({"": pa.nulls(codes.shape[0])}).select([])
@@ -212,7 +213,7 @@ def _seen_change(table: Table, inserted: Matrix, deleted: Matrix) -> tuple[Matri
     """Of rows that came and went those that differ in what a user sees: a new version of a row is no new row."""
     if table.shown is None or not inserted.shape[0] or not deleted.shape[0]:
         return inserted, deleted
-    columns = [one.at for one in table.written if one.at is not None]
+    columns = [column.at for column in table.written if column.at is not None]
     both = np.concatenate([inserted[:, columns], deleted[:, columns]]).astype(np.int64)
     _, which = distinct_rows(np.ascontiguousarray(both))
     came, went = which[: inserted.shape[0]], which[inserted.shape[0] :]

@@ -117,12 +117,12 @@ def _check_rows(shard: Shard) -> None:
     stores = list(shard.stores.values())
     starts = dict(zip(shard.stores, np.cumsum([0, *(store.size for store in stores)]).tolist(), strict=False))
     stamps: Rows = np.concatenate([store.stamp[: store.size] for store in stores]) if stores else np.zeros(0, np.int32)
-    inboxes = {one.inbox for one in shard.plan.shipments}
-    totals = {one.table for one in shard.plan.aggregations}
+    inboxes = {shipment.inbox for shipment in shard.plan.shipments}
+    totals = {aggregation.table for aggregation in shard.plan.aggregations}
     for store in stores:
         table = store.table
         own: dict[int, tuple[str, ...]] = {BASE: ()} if table.base or table.name in inboxes else {}
-        own |= {-2 - at: () for at, one in enumerate(shard.plan.aggregations) if one.table == table.name}
+        own |= {-2 - at: () for at, total in enumerate(shard.plan.aggregations) if total.table == table.name}
         made = {table.name, table.stands_for} if table.base else {table.name}  # facts may wait for a window to move
         own |= {rule.id: rule.atoms for rule in shard.plan.rules if rule.table in made}
         least = min(own, default=0)
@@ -162,8 +162,8 @@ def _check_circles(shard: Shard, stratum: PlannedStratum) -> None:
 def _side_by_side(stores: list[Store]) -> tuple[Rows, npt.NDArray[np.int16], npt.NDArray[np.int32]]:
     """States, rules and proofs of several stores."""
     if len(stores) == 1:
-        (one,) = stores
-        return one.stamp[: one.size], one.rules[: one.size], one.proof[: one.size]
+        (store,) = stores
+        return store.stamp[: store.size], store.rules[: store.size], store.proof[: store.size]
     proof = np.zeros((sum(store.size for store in stores), max(store.depth for store in stores)), dtype=np.int32)
     at = 0
     for store in stores:
@@ -189,7 +189,7 @@ def _distinct(store: Store, shard: Shard) -> Iterator[tuple[tuple[int, ...], boo
         yield (table.identity if table.keeps is Keeps.LATEST and table.picks else everything), True
     if store.name in shard.keys:
         yield shard.keys[store.name], True
-    yield from ((one.group, True) for one in shard.plan.aggregations if one.table == store.name)
+    yield from ((aggregation.group, True) for aggregation in shard.plan.aggregations if aggregation.table == store.name)
 
 
 def _check_doubles(store: Store, columns: tuple[int, ...], *, alive: bool) -> None:

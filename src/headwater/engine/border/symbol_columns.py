@@ -29,7 +29,7 @@ def to_columns(values: Sequence[Any]) -> pa.Table:
     columns: dict[str, pa.Array] = {}
     for name, kind in _TYPES.items():
         if name in kinds or name == _TEXT:
-            given = [value if one == name else None for one, value in zip(kinds, values, strict=True)]
+            given = [value if column == name else None for column, value in zip(kinds, values, strict=True)]
             if name == _OTHER:
                 given = [None if value is None else json.dumps(_marked(value)) for value in given]
             columns[name] = pa.array(given, type=kind)
