@@ -165,7 +165,7 @@ class Database:
             shard = self._shard if known == self._known else self._retyped(known)
             rows = self._encode(inserts, deletes, shard, known)
             if rows.rejected and strict:
-                hint = "mend the rows, declare the relation's types, or pass strict=False to set such rows aside"
+                hint = "correct the rows, declare the relation's types, or pass strict=False to set such rows aside"
                 raise DataError(rejection(rows.rejected, hint))
             before = shard.clock.now
             follow = self._follow(shard, known)
@@ -238,7 +238,7 @@ class Database:
         """What would change if these rows were deleted; nothing is changed."""
         rows = self._encode({}, self._take(facts), self._shard, self._known)
         if rows.rejected:
-            raise DataError(rejection(rows.rejected, "mend the rows: they are to look like those of the relation"))
+            raise DataError(rejection(rows.rejected, "correct the rows: they must fit the relation"))
         with held_back():
             if self._absorbed is not None:
                 changes = self._absorbed.without(rows.deletes)
@@ -604,6 +604,6 @@ def _absence(view: str, absent: list[str]) -> str:
     listed = " and ".join(f"`{name}`" for name in absent)
     given = ", ".join(f'"{name}": []' for name in absent)
     return (
-        f"`{view}` rests on {listed}, which no apply was given yet; if there are no rows, say so: "
+        f"`{view}` rests on {listed}, which has been given no rows yet; if there are none, say so: "
         f"apply(insert={{{given}}}), or declare `relation {absent[0]}(...) optional.`"
     )

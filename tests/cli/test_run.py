@@ -258,7 +258,7 @@ def test_bad_rows_are_set_aside_and_reported() -> None:
     assert result.exit_code == 0
     assert Path("out/total.csv").read_text() == "c\n3\n"
     assert "warning[HW801]: 2 rows set aside" in result.stderr
-    assert "bad.csv:3: column `c`: 'x' is no int" in result.stderr
+    assert "bad.csv:3: column `c`: 'x' is not a valid int" in result.stderr
     assert "bad.csv:4: 1 value for 3 columns" in result.stderr
     rejected = objects(Path("out/rejected.jsonl").read_text())
     assert [(one["file"], one["line"], one["row"]) for one in rejected] == [
@@ -375,7 +375,7 @@ def test_the_bound_on_memory() -> None:
     write("r.csv", "s\n" + "".join(f"{at}\n" for at in range(60)))
     result = run("pairs.dl", "-i", "r=r.csv", "--memory", "2MB", "-q")
     assert result.exit_code == 1
-    assert "error[HW906]: there is not enough memory: `v` with " in result.stderr
+    assert "error[HW906]: not enough memory: `v` with " in result.stderr
     assert run("pairs.dl", "-i", "r=r.csv", "--memory", "1%", "-q").exit_code == 0
     assert run("pairs.dl", "-i", "r=r.csv", "--memory", "0", "-q").exit_code == 0
     for bad in ("lots", "120%", "-1"):

@@ -98,7 +98,7 @@ def test_formats() -> None:
         ("route(Oslo, Y, P, C)", 'write "Oslo" for the value'),
         ("route(a, c, [a, B], 3)", "inside a list"),
         ("route(a, c, P, 1 + 2)", "values only"),
-        ("route(a, c, [a], dear)", "is no int"),
+        ("route(a, c, [a], dear)", "is not a valid int"),
         ("", "error"),
     ],
 )

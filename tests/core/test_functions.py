@@ -190,5 +190,5 @@ def test_names_that_cannot_be_registered(name: str) -> None:
 
 
 def test_a_type_that_does_not_exist_cannot_be_registered() -> None:
-    with pytest.raises(ValueError, match="no type is called 'integer'"):
+    with pytest.raises(ValueError, match="there is no type 'integer'"):
         register("twice", ("integer",), "int")(lambda value: value)

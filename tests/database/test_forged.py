@@ -74,11 +74,11 @@ WORDS = [f"n{at}" for at in range(40)]
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (cell("edge", "data", 10**9), r"table `edge`: column 1 holds a number that stands for no string"),
-        (cell("edge", "data", -1), r"table `edge`: column 1 holds a number that stands for no string"),
-        (cell("reach", "proof", 10**9), r"table `reach`: row 0 rests on a row that does not exist"),
-        (cell("reach", "proof", -5), r"table `reach`: row 0 rests on a row that does not exist"),
-        (cell("edge", "stamp", 0), r"table `reach`: row \d+ rests on a row that is gone"),
+        (cell("edge", "data", 10**9), r"table `edge`: column 1 holds an invalid code for string"),
+        (cell("edge", "data", -1), r"table `edge`: column 1 holds an invalid code for string"),
+        (cell("reach", "proof", 10**9), r"table `reach`: row 0 depends on a row that does not exist"),
+        (cell("reach", "proof", -5), r"table `reach`: row 0 depends on a row that does not exist"),
+        (cell("edge", "stamp", 0), r"table `reach`: row \d+ depends on a row that is gone"),
         (cell("edge", "stamp", -1), r"table `edge`: row 0 has a state that no row can have"),
         (cell("edge", "stamp", 2**31 - 1), r"table `edge`: row 0 has a state that no row can have"),
         (cell("edge", "rules", 3), r"table `edge`: row 0 names a rule that derives no such rows"),

@@ -96,7 +96,7 @@ def test_what_data_taught_is_kept(tmp_path: Path) -> None:
     again = hw.Database.open(tmp_path / "kept")
     assert again.table("e").column_names == ["src", "dst"]
     assert (again.program.outputs, again.provenance) == (db.program.outputs, db.provenance)
-    with pytest.raises(errors.DataError, match="is no int"):
+    with pytest.raises(errors.DataError, match="is not a valid int"):
         again.apply(insert={"e": [("x", "y")]})
     again.apply(insert={"z": [(1,)], "e": [{"dst": "b", "src": 2}]})
     assert (again.rows("v"), again.rows("w")) == ({(1, "a"), (2, "b")}, {(1,)})
@@ -138,7 +138,7 @@ def test_every_cut_and_every_flipped_byte_is_noticed(tmp_path: Path) -> None:
     for place in places:
         for damaged in (whole[:place], whole[:place] + bytes([whole[place] ^ 0x41]) + whole[place + 1 :]):
             path.write_bytes(damaged)
-            with pytest.raises(StateError, match=r"is damaged.*\n.*restore it from a copy|no saved database; give"):
+            with pytest.raises(StateError, match=r"is damaged.*\n.*restore it from a copy|not a saved database; give"):
                 hw.Database.open(path)
     path.write_bytes(whole + b"more")
     with pytest.raises(StateError, match="damaged"):
@@ -152,7 +152,7 @@ def test_every_cut_and_every_flipped_byte_is_noticed(tmp_path: Path) -> None:
 )
 def test_files_that_are_something_else(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(content)
-    with pytest.raises(StateError, match=r"is damaged.*\n.*restore it from a copy|no saved database; give"):
+    with pytest.raises(StateError, match=r"is damaged.*\n.*restore it from a copy|not a saved database; give"):
         hw.Database.open(tmp_path / "other")
 
 

@@ -208,7 +208,9 @@ def test_the_first_data_tell_what_a_bare_list_holds() -> None:
     assert database.rows("r") == {(1,)}
     assert database.table("r").schema.types == [pa.int64()]
     changes = database.apply(insert={"l": [(["a"],), ([2],)]}, strict=False)
-    assert [one.reason for one in changes.rejected] == ["column `l`: ['a'] is no list<int>: 'a' is no int"]
+    assert [one.reason for one in changes.rejected] == [
+        "column `l`: ['a'] is not a valid list<int>: 'a' is not a valid int"
+    ]
     assert database.rows("r") == {(1,), (2,)}
 
 

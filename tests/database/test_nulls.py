@@ -100,9 +100,9 @@ def test_a_null_does_not_fit_elsewhere() -> None:
 def test_the_number_whose_place_is_taken() -> None:
     assert one("relation r(n: int). v(N) :- r(N).", r=[(LEAST,)]) == {(LEAST,)}
     text = "relation r(n: int). relation s(n: int?). v(N) :- r(N). v(N) :- s(N). w(M) :- r(N), M = N - 1."
-    with pytest.raises(hw.DataError, match="its place is taken by null"):
+    with pytest.raises(hw.DataError, match="Headwater uses it for null"):
         views(text, r=[(LEAST,)])
-    with pytest.raises(hw.DataError, match="its place is taken by null"):
+    with pytest.raises(hw.DataError, match="Headwater uses it for null"):
         views(text, r=pa.table({"n": [LEAST]}))
     with pytest.raises(hw.EvaluationError, match="does not fit into 64 bits"):
         views(text, r=[(LEAST + 1,)])
@@ -288,7 +288,7 @@ def test_a_null_that_a_rewrite_moves_to_where_none_can_be() -> None:
 
 
 def test_no_number_is_taken_for_the_literal() -> None:
-    with pytest.raises(hw.DataError, match="its place is taken by null"):
+    with pytest.raises(hw.DataError, match="Headwater uses it for null"):
         views("relation r(n: int). v(N) :- r(N), N = null.", r=[(LEAST,)])
 
 

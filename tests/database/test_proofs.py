@@ -190,7 +190,7 @@ def test_why_not_of_a_row_that_is_there() -> None:
     ("row", "reason"),
     [
         (("a",), r"1 values for 2 columns \(x, y\)"),
-        ((1, 2), "1 is no string"),
+        ((1, 2), "1 is not a valid string"),
         ((None, "b"), "a null does not fit"),
         ("ab", "not a tuple or dict"),
         (3, "not a tuple or dict"),

@@ -20,7 +20,7 @@ def opened(text: str, guard: int | None = 10_000) -> hw.Database:
 def test_later_rows_of_another_type_are_refused_and_change_nothing() -> None:
     db = opened(COPY)
     db.apply(insert={"r": [(1, 2)]})
-    with pytest.raises(DataError, match="'a' is no int"):
+    with pytest.raises(DataError, match="'a' is not a valid int"):
         db.apply(insert={"r": [(5, 6), ("a", "b")]}, delete={"r": [(1, 2)]})
     assert db.rows("v") == {(1, 2)}
     changes = db.apply(insert={"r": [(5, 6), ("a", "b")]}, strict=False)
@@ -54,7 +54,7 @@ def test_a_delete_teaches_no_types() -> None:
     assert not db.without({"r": [("a", "b")]})["v"]
     db.apply(insert={"r": [(1, 2)]})
     assert db.rows("v") == {(1, 2)}
-    with pytest.raises(DataError, match="is no int"):
+    with pytest.raises(DataError, match="is not a valid int"):
         db.apply(delete={"r": [("a", "b")]})
 
 
@@ -105,7 +105,7 @@ def test_a_type_that_goes_against_the_rules_is_refused_with_the_rule() -> None:
 
 def test_facts_of_the_program_fix_types() -> None:
     db = opened("r(1, a). " + COPY)
-    with pytest.raises(DataError, match="is no int"):
+    with pytest.raises(DataError, match="is not a valid int"):
         db.apply(insert={"r": [("x", "y")]})
     db.apply(insert={"r": [(2, "y")]})
     assert db.rows("v") == {(1, "a"), (2, "y")}

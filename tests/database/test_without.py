@@ -67,7 +67,7 @@ def test_without_refuses_what_apply_refuses() -> None:
         db.without({"reach": [(1, 2)]})
     with pytest.raises(DataError, match="did you mean `edge`"):
         db.without({"edgy": [(1, 2)]})
-    with pytest.raises(DataError, match="'x' is no int"):
+    with pytest.raises(DataError, match="'x' is not a valid int"):
         db.without({"edge": [("x", 2, 3)]})
     assert not any(db.without({"edge": [(1, 2, 3)]})[name] for name in NAMES)
 

@@ -144,5 +144,5 @@ def test_a_transaction_that_runs_out_of_rounds_says_so() -> None:
     transaction = Transaction(EVER - 6, DEFAULT_GUARD, Budget(), lambda: False)
     transaction.next_tick()
     transaction.next_tick()
-    with pytest.raises(EvaluationError, match="made 2 rounds, the most that are numbered"):
+    with pytest.raises(EvaluationError, match="made 2 rounds, the most possible"):
         transaction.next_tick()

@@ -95,9 +95,9 @@ def test_rows_that_do_not_fit_are_set_aside_with_their_line(tmp_path: Path) -> N
     assert reasons(rows) == [
         (20_003, "2 values for 3 columns"),
         (20_005, "4 values for 3 columns"),
-        (20_006, "column `cost`: 'five' is no int"),
+        (20_006, "column `cost`: 'five' is not a valid int"),
         (20_007, "it is not UTF-8 (byte 2 of the line)"),
-        (20_008, "column `cost`: an empty cell is no int"),
+        (20_008, "column `cost`: an empty cell is not a valid int"),
         (20_012, "it holds a NUL byte"),
     ]
 
@@ -111,7 +111,7 @@ def test_an_open_quote_costs_its_own_line_only(tmp_path: Path) -> None:
 def test_a_type_is_what_most_values_show(tmp_path: Path) -> None:
     rows = of(tmp_path, "l.csv", "s,d,c\na,b,5\nb,c,6\nc,d,many\n")
     assert rows.types[2] is Type.INT
-    assert reasons(rows) == [(4, "column `c`: 'many' is no int")]
+    assert reasons(rows) == [(4, "column `c`: 'many' is not a valid int")]
 
 
 @pytest.mark.parametrize(
@@ -214,14 +214,14 @@ def test_lines_that_do_not_fit(tmp_path: Path) -> None:
     rows = of(tmp_path, "l.jsonl", b"\n".join(lines), DECLARED)
     assert rows.tuples() == [("a", "b", 1)]
     assert [line for line, _ in reasons(rows)] == list(range(2, 11))
-    assert "it is no JSON" in rows.bad[3].reason
+    assert "it is not JSON" in rows.bad[3].reason
 
 
 def test_json_numbers_of_both_kinds_are_floats(tmp_path: Path) -> None:
     rows = of(tmp_path, "l.jsonl", '["a", "b", 1]\n["a", "c", 1.5]\n["a", "d", true]')
     assert rows.types[2] is Type.FLOAT
     assert [row[2] for row in rows.tuples()] == [1.0, 1.5]
-    assert reasons(rows) == [(3, "column `c`: True is no float")]
+    assert reasons(rows) == [(3, "column `c`: True is not a valid float")]
 
 
 @pytest.mark.parametrize("text", ["[\n", "hello\nworld", '{"a": 1}', '[["a", "b", 1]]'])
@@ -267,7 +267,7 @@ def test_moments_of_parquet_that_python_has_no_value_for_are_set_aside(tmp_path:
 def test_parquet_texts_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
     broken = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe"))
     table = pa.table({"src": broken, "dst": ["b"], "cost": [1]})
-    with pytest.raises(FileError, match=r"l.parquet is no parquet file, or a damaged one: .*UTF8"):
+    with pytest.raises(FileError, match=r"l.parquet is not a parquet file, or is damaged: .*UTF8"):
         read(parquet(tmp_path, table), DECLARED)
 
 
@@ -282,7 +282,7 @@ def test_types_of_parquet_are_those_of_the_file(tmp_path: Path) -> None:
 def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
     path = parquet(tmp_path, pa.table({"s": ["a"], "d": ["b"], "c": [1]}))
     for cut in (path.read_bytes()[:-20], b"", b"s,d,c\na,b,1\n"):
-        with pytest.raises(FileError, match="no parquet file"):
+        with pytest.raises(FileError, match="not a parquet file"):
             of(tmp_path, "cut.parquet", cut)
 
 
@@ -353,7 +353,7 @@ MAYBE = Expected("r", ("n", "s", "b"), (Type.INT, Type.STRING, Type.BOOL), decla
 def test_nulls_where_they_are_let_in(tmp_path: Path, name: str, text: bytes) -> None:
     rows = of(tmp_path, name, text, MAYBE)
     assert rows.tuples() == [(1, "a", True), (None, None, None), (None, " ", False)]
-    assert reasons(rows) == [(5 - (name == "r.jsonl"), "column `n`: 'x' is no int")]
+    assert reasons(rows) == [(5 - (name == "r.jsonl"), "column `n`: 'x' is not a valid int")]
 
 
 def test_nulls_of_parquet(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ CONSTANTS = {"int": (0, 1, 2, 3), "string": ("a", "b", "c"), "float": (0.0, 0.1,
 
 
 def items_of(type_: str) -> str | None:
-    """What a list of this type holds; None: it is no list."""
+    """What a list of this type holds; None: it is not a valid list."""
     return type_[len("list<") : -1] if type_.startswith("list<") else None
 
 

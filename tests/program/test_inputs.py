@@ -36,7 +36,7 @@ def test_each_missing_relation_is_named_with_the_nearest_that_is_given() -> None
 
 def test_what_is_said_to_be_optional_is_a_base_relation() -> None:
     require_inputs(REACH, ["link"], ["closed", "node"], way=WAY)
-    with pytest.raises(hw.DataError, match=r"HW807.*`reach` is said to be optional"):
+    with pytest.raises(hw.DataError, match=r"HW807.*`reach` is declared optional"):
         require_inputs(REACH, ["link", "closed", "node"], ["reach"], way=WAY)
 
 

@@ -40,7 +40,7 @@ def test_chances_are_found_however_a_row_is_written(provenance: str, row: tuple[
 @modes
 @pytest.mark.parametrize(
     ("row", "message"),
-    [(("a",), "1 values for 2 columns"), ("ab", "not a tuple or dict"), ((1, "b"), "1 is no string")],
+    [(("a",), "1 values for 2 columns"), ("ab", "not a tuple or dict"), ((1, "b"), "1 is not a valid string")],
 )
 def test_chances_of_rows_that_cannot_be_are_refused(provenance: str, row: Any, message: str) -> None:
     db = opened(_CLOSURE, provenance, link=[("a", "b")])
@@ -65,7 +65,7 @@ def test_a_name_that_is_no_name_is_refused(provenance: str) -> None:
 @modes
 def test_without_names_no_option_that_it_does_not_have(provenance: str) -> None:
     db = opened(_CLOSURE, provenance, link=[("a", "b")])
-    with pytest.raises(hw.DataError, match="mend the rows") as caught:
+    with pytest.raises(hw.DataError, match="correct the rows") as caught:
         db.without({"link": [(1, 2)]})
     assert "strict" not in str(caught.value)
 

@@ -110,7 +110,7 @@ def test_readers_take_no_epoch(tmp_path: Path) -> None:
 def test_a_checkpoint_for_something_else_is_not_taken(tmp_path: Path) -> None:
     query = Query(tmp_path)
     query.run(1)
-    with pytest.raises(StateError, match="was made for something else"):
+    with pytest.raises(StateError, match="belongs to another query"):
         Query(tmp_path, shards=3)
     assert query.driver.hold().number == 1
 

@@ -215,7 +215,7 @@ def test_a_null_is_refused_with_its_row(spark: Any) -> None:
 def test_a_shard_without_memory_is_told_as_what_it_is(spark: Any) -> None:
     dice = random.Random(1)
     links = spark.createDataFrame([(dice.randrange(900), dice.randrange(900)) for _ in range(2700)], "a int, b int")
-    with pytest.raises(hw.GuardError, match=r"\Aerror\[HW906\]: there is not enough memory on shard [01]: `reach`"):
+    with pytest.raises(hw.GuardError, match=r"\Aerror\[HW906\]: not enough memory on shard [01]: `reach`"):
         hws.evaluate(hw.compile(CLOSURE), {"link": links}, shards=2, guard=hw.Guard(memory=3_000_000))
 
 

@@ -156,7 +156,7 @@ def test_a_query_whose_state_and_output_only_hadoop_reaches(spark: Any, tmp_path
     (rejected,) = (tmp_path / "check" / "headwater" / "rejected").glob("*.jsonl")
     assert json.loads(rejected.read_text())["reason"] == "column `y`: a null does not fit"
     assert list((tmp_path / "check" / "headwater").glob("shard-*/snapshot-*"))
-    with pytest.raises(StateError, match=r"(?s)far:.*was made for something else.*\+ reach\(X, X\) :- link\(X, _\)"):
+    with pytest.raises(StateError, match=r"(?s)far:.*belongs to another query.*\+ reach\(X, X\) :- link\(X, _\)"):
         run(CLOSURE + " reach(X, X) :- link(X, _).")
 
 

@@ -371,9 +371,9 @@ def test_explicit_deletes_and_expiry_mix() -> None:
     ("text", "moment", "message"),
     [
         (CLOSURE, 3, "time does not go back"),
-        (CLOSURE, "soon", "no moment of the clock"),
-        (CLOSURE, None, "no moment of the clock"),
-        ("p(X) :- q(X).", 5, "knows no time"),
+        (CLOSURE, "soon", "is not a valid time"),
+        (CLOSURE, None, "is not a valid time"),
+        ("p(X) :- q(X).", 5, "has no time"),
     ],
 )
 def test_moments_that_the_clock_does_not_take(text: str, moment: object, message: str) -> None:

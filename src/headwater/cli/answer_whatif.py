@@ -172,12 +172,12 @@ def _chances(db: Database, given: list[str]) -> Any:
             chance = float(number)
         except ValueError:
             raise DataError(
-                f"--chance {text}: {number!r} is no number; write 0.9, link=0.9 or 'link(a, b)=0.9'"
+                f"--chance {text}: {number!r} is not a number; write 0.9, link=0.9 or 'link(a, b)=0.9'"
             ) from None
         if not what.strip():
             if "=" in text:
                 raise DataError(
-                    f"--chance {text}: before the `=` stands a relation or a fact; for all facts write {number}"
+                    f"--chance {text}: expected a relation or a fact before the `=`; for all facts write {number}"
                 )
             if len(given) > 1:
                 raise DataError(f"--chance {text} is for all facts; leave out the others, or name relations")

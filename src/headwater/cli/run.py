@@ -102,7 +102,7 @@ def run(
         if feed.changes or feed.batch or feed.strict or form or show:
             raise typer.BadParameter("--changes, --batch, --strict, --format and --show are for --engine embedded")
         if until and streams:
-            raise typer.BadParameter("--until is for rows that are there; with --stream, rows bring the time")
+            raise typer.BadParameter("--until does not go with --stream, where rows bring the time")
         from headwater.cli.run_spark import SparkRunning
 
         SparkRunning(

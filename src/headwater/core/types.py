@@ -136,10 +136,10 @@ def _depth(kind: Type | None) -> int:
 
 def _parsed(text: str) -> Type:
     if not isinstance(text, str) or text.count("<") > _MOST_BRACKETS:  # as a damaged file may have it
-        raise ValueError(f"no type is called {text!r:.60}")
+        raise ValueError(f"there is no type {text!r:.60}")
     kind, rest = _parse(text.replace(" ", ""))
     if rest or kind is None:
-        raise ValueError(f"no type is called {text!r}")
+        raise ValueError(f"there is no type {text!r}")
     return kind
 
 
@@ -154,12 +154,12 @@ def _parse(text: str) -> tuple[Type | None, str]:
             part, rest = _parse(rest[1:])
             parts.append(part)
         if not rest.startswith(">"):
-            raise ValueError(f"no type is called {text!r}")
+            raise ValueError(f"there is no type {text!r}")
         return list_named(parts), rest[1:]
     size = next((at for at, letter in enumerate(text) if letter in ",<>"), len(text))
     found = _MADE.get(text[:size])
     if found is None:
-        raise ValueError(f"no type is called {text!r}")
+        raise ValueError(f"there is no type {text!r}")
     return found, text[size:]
 
 

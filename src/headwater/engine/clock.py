@@ -96,7 +96,7 @@ class Clock:
         assert life is not None
         if now is None:
             raise DataError(
-                f"error[HW803]: `{store.name}` lives by the clock, and no time is known yet; "
+                f"error[HW803]: `{store.name}` has a ttl, and the time is not known yet; "
                 "call advance(...) with the time it is now first, or give a row of a stream that tells it"
             )
         if life.slide is not None:

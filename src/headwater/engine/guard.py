@@ -107,7 +107,7 @@ class Watch:
         if self._rounds > self._limit:
             made = {rule: count for rule, count in self._by_rule.items() if rule != -1}  # -1: came from other shards
             busiest = max(made, key=lambda rule: made[rule], default=None)
-            beyond = " beyond those that its input explains" if expected else ""
+            beyond = " beyond one for each row of its input" if expected else ""
             self._stop(f"made more than {bound:,} rounds{beyond}", busiest)
 
     def overfull(self, rule: int) -> GuardError:

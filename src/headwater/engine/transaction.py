@@ -42,7 +42,7 @@ class Transaction:
         self.check()
         if self.tick >= _LAST_ROUND:
             raise EvaluationError(
-                f"this transaction made {self.rounds:,} rounds, the most that are numbered; it seems to have no end\n"
+                f"this transaction made {self.rounds:,} rounds, the most possible; the recursion seems endless\n"
                 "  hint: bound what the recursion computes, or keep the guard on"
             )
         self.tick += 1

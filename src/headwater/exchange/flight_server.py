@@ -50,7 +50,7 @@ class TokenCheck(flight.ServerMiddlewareFactory):
     def start_call(self, info: Any, headers: dict[str, list[str]]) -> None:
         given = headers.get(_HEADER) or [""]
         if not hmac.compare_digest(str(given[0]).encode("utf-8", "replace"), self._expected):
-            raise flight.FlightUnauthenticatedError("another token is wanted here")
+            raise flight.FlightUnauthenticatedError("wrong token")
 
 
 class Server(flight.FlightServerBase):

@@ -189,7 +189,7 @@ class _Listener(Server):
         try:
             peer = self._post.connect(json.loads(descriptor.command)["from"])
         except (ValueError, KeyError, TypeError) as problem:
-            raise flight.FlightServerError("this is no stream of a gang") from problem
+            raise flight.FlightServerError("this is not a stream of a gang") from problem
         parts: list[pa.Buffer] = []
         try:
             writer.write(pa.py_buffer(b"welcome"))

@@ -45,7 +45,7 @@ def unpack(table: Table, parcel: pa.Table, symbols: Symbols) -> Codes:
         elif pa.types.is_signed_integer(column.type) and not column.null_count:
             out[:, at] = column.to_numpy()
         else:
-            raise StateError(f"rows of `{table.name}` arrived with {column.type} where codes should be")
+            raise StateError(f"rows of `{table.name}` arrived with {column.type} instead of codes")
     return out
 
 
@@ -80,7 +80,7 @@ def _spelt(values: list[Any]) -> pa.Array:
 
 def _numbers(table: Table, column: pa.Array, symbols: Symbols) -> Codes:
     if not pa.types.is_dictionary(column.type) or column.null_count:
-        raise StateError(f"rows of `{table.name}` arrived with {column.type} where words should be")
+        raise StateError(f"rows of `{table.name}` arrived with {column.type} instead of strings")
     words = column.dictionary.to_pylist()
     if pa.types.is_binary(column.dictionary.type):
         words = [_frozen(json.loads(word)) for word in words]

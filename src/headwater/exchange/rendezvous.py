@@ -41,9 +41,9 @@ class Rendezvous(Server):
             patience, turn = float(asked["patience"]), int(asked["turn"])
             sound = isinstance(gang, str) and isinstance(address, str) and 0 <= number < shards <= _MOST_SHARDS
         except (ValueError, KeyError, TypeError) as problem:
-            raise flight.FlightServerError("this is no call of a gang") from problem
+            raise flight.FlightServerError("this is not a call of a gang") from problem
         if action.type != "meet" or not sound:
-            raise flight.FlightServerError("this is no call of a gang")
+            raise flight.FlightServerError("this is not a call of a gang")
         with self._changed:
             meeting = self._meetings.setdefault(gang, _Meeting(shards))
             if meeting.shards != shards:
@@ -58,7 +58,7 @@ class Rendezvous(Server):
                 meeting.leave(number, turn)
                 if not meeting.seats:
                     self._meetings.pop(gang, None)
-                raise flight.FlightTimedOutError(f"{come} of {shards} shards have come")
+                raise flight.FlightTimedOutError(f"{come} of {shards} shards have arrived")
             addresses = [meeting.seats[shard][1] for shard in range(shards)]
         yield json.dumps(addresses).encode()
 

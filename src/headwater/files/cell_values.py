@@ -114,7 +114,7 @@ def text_value(text: str, kind: Type) -> Any:
     if kind in (Type.STRING, Type.ADDRESS):
         return text
     if not trimmed:
-        raise ValueError(f"an empty cell is no {kind.value}")
+        raise ValueError(f"an empty cell is not a valid {kind.value}")
     match kind:
         case Type.INT if _WHOLE.fullmatch(trimmed):
             return int(trimmed) if len(trimmed) < 25 else _too_long(trimmed)
@@ -134,7 +134,7 @@ def text_value(text: str, kind: Type) -> Any:
             return _anything(trimmed)
         case _ if kind.is_list:
             return _list(trimmed, kind)
-    raise ValueError(f"{_shown(trimmed)} is no {kind.value}")
+    raise ValueError(f"{_shown(trimmed)} is not a valid {kind.value}")
 
 
 def storable(value: Any, depth: int = 0) -> Any:
@@ -145,7 +145,7 @@ def storable(value: Any, depth: int = 0) -> Any:
         for item in value:
             storable(item, depth + 1)
     elif isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
-        raise ValueError("a text holds half of a character")
+        raise ValueError("a text holds half of a surrogate pair")
     return value
 
 
@@ -168,7 +168,7 @@ def _list(text: str, kind: Type) -> Any:
         if texts and isinstance(found, list) and not _all_texts(found):
             found = parse_list(text, texts=True)  # `[7, b2]` where names stand
     if not isinstance(found, list):
-        raise ValueError(f"{_shown(text)} is no list (write [a, b] or JSON)")
+        raise ValueError(f"{_shown(text)} is not a valid list (write [a, b] or JSON)")
     return found
 
 
@@ -204,7 +204,7 @@ def parse_list(text: str, *, texts: bool = False) -> list[Any]:
             break
         at += 1
     if at < len(text) or len(open_lists) > 1 or len(outermost) != 1:
-        raise ValueError(f"{shortened(text)!r} is no list (write [a, b] or JSON)")
+        raise ValueError(f"{shortened(text)!r} is not a valid list (write [a, b] or JSON)")
     items: list[Any] = outermost[0]
     return items
 
@@ -235,7 +235,7 @@ def _float(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{_shown(text)} is no float") from None
+        raise ValueError(f"{_shown(text)} is not a valid float") from None
 
 
 def _too_long(text: str) -> int:

@@ -211,7 +211,7 @@ def _records(lines: _Lines, separator: str) -> Iterator[_Record]:
         except StopIteration:
             return
         except csv.Error as problem:
-            yield _Record(first, [], f"it is no csv: {problem}", "".join(lines.taken).rstrip("\r\n"))
+            yield _Record(first, [], f"it is not csv: {problem}", "".join(lines.taken).rstrip("\r\n"))
             continue
         text = lines.taken[0] if len(lines.taken) == 1 else "".join(lines.taken)
         if lines.offset >= len(lines.data) and _is_open(text, separator):

@@ -51,8 +51,8 @@ def _reason(problem: Exception) -> str:
         case RecursionError():
             return "it is nested too deep"
         case json.JSONDecodeError():
-            return f"it is no JSON: {problem.msg} (column {problem.colno})"
-    return f"it is no JSON: {problem}"
+            return f"it is not JSON: {problem.msg} (column {problem.colno})"
+    return f"it is not JSON: {problem}"
 
 
 class _Names:

@@ -23,7 +23,7 @@ def read_parquet(data: bytes, file: str, expected: Expected, *, feed: bool) -> F
         raise FileError(f"{file}: {problem}") from None
     except (pa.ArrowException, OSError, ValueError, MemoryError) as problem:
         detail = (str(problem) or type(problem).__name__).splitlines()[0][:200]
-        raise FileError(f"{file} is no parquet file, or a damaged one: {detail}") from None
+        raise FileError(f"{file} is not a parquet file, or is damaged: {detail}") from None
     raw = [_plain(table.column(place)) for place in found.places]
     change = None if found.change is None else table.column(found.change).to_pylist()
     lines = np.arange(1, table.num_rows + 1, dtype=np.int64)

@@ -33,7 +33,7 @@ def read(path: Path, expected: Expected, *, feed: bool = False, header: bool = T
 def read_text(data: bytes, file: str, suffix: str, expected: Expected, *, feed: bool, header: bool) -> FileRows:
     """What a file of text holds; `file` is what it is called."""
     if b"\0" in data[:_HEAD]:
-        raise FileError(f"{file}: it holds NUL bytes, so it is no text; save it as UTF-8")
+        raise FileError(f"{file}: it holds NUL bytes, so it is not text; save it as UTF-8")
     if suffix in (".jsonl", ".ndjson"):
         return read_jsonl(data, file, expected, feed=feed)
     if not data:

@@ -30,12 +30,12 @@ def grouping_warnings(program: Program) -> Iterator[Diagnostic]:
         arg, value = rule.head.args[column], aggregate.args[0]
         name = arg.name.partition("'")[0] if isinstance(arg, Variable) else "P"
         best = value.name.partition("'")[0] if isinstance(value, Variable) else "C"
-        word = "least" if AGGREGATES[aggregate.function].trend is Trend.FALLS else "largest"
+        word = "smallest" if AGGREGATES[aggregate.function].trend is Trend.FALLS else "largest"
         yield Diagnostic(
             "HW513",
-            f"`{aggregate.function}<{best}>` is taken for each `{name}` apart",
+            f"`{aggregate.function}<{best}>` is computed for each `{name}` separately",
             arg.span or rule.head.span,
-            note=f"every argument of a head beside its aggregate is one to group by; so each `{name}` has a row",
+            note=f"every other argument of the head is a grouping column, so there is a row for each `{name}`",
             hint=f"for the `{name}` of the {word} `{best}` write `{aggregate.function}<({best}, {name})>`; to group by "
             f"`{name}`, put it before the aggregate",
             severity=Severity.WARNING,

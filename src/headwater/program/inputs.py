@@ -63,7 +63,7 @@ def _derived(name: str, bases: list[str]) -> str:
 
 
 def _not_optional(name: str, bases: list[str]) -> str:
-    return f"error[HW807]: `{name}` is said to be optional, but there is no base relation `{name}`{_meant(name, bases)}"
+    return f"error[HW807]: `{name}` is declared optional, but there is no base relation `{name}`{_meant(name, bases)}"
 
 
 def _meant(name: str, bases: list[str]) -> str:

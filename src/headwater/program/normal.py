@@ -78,7 +78,7 @@ def _fact(rule: syntax.Rule, known: Names) -> tuple[syntax.Rule, list[Diagnostic
 
 def _unbound_in_fact(term: syntax.Variable | syntax.Wildcard) -> Diagnostic:
     if isinstance(term, syntax.Wildcard):
-        return Diagnostic("HW305", "`_` stands for no value in a fact", term.span)
+        return Diagnostic("HW305", "`_` cannot be used in a fact", term.span)
     hint = f"constants are written in lower case or quoted: `{term.name.lower()}`"
     message = f"variable `{term.name}` in the rule head is not bound"
     return Diagnostic("HW301", message, term.span, note="a fact has no body that could bind it", hint=hint)

@@ -80,7 +80,7 @@ class Batches:
         self.__dict__.update(state, _checkpoint=None, _opening=threading.Lock())
 
     def refuse(self) -> None:
-        """Raise StateError if the checkpoint was made for something else, or the output is another query's.
+        """Raise StateError if the checkpoint belongs to another query, or the output is another query's.
 
         It changes nothing, so that a run in progress goes on.
         """

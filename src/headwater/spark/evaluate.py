@@ -142,5 +142,5 @@ def _refuse_rejected(arrived: Arrived) -> None:
         raise DataError(
             f"error[HW801]: {len(arrived.rejected)} row(s) do not fit; nothing was computed\n"
             f"  {first.relation}: {first.reason}: {first.row}\n"
-            "  hint: mend the rows, or leave them out with where(...)"
+            "  hint: correct the rows, or leave them out with where(...)"
         )

@@ -205,6 +205,6 @@ def report_bad(bad: tuple[BadRow, ...], *, strict: bool) -> int:
         typer.echo(f"  {row}", err=True)
     if len(bad) > _SHOWN_BAD:
         typer.echo(f"  ... and {len(bad) - _SHOWN_BAD:,} more", err=True)
-    other = "leave out --strict to set them aside" if strict else "declare the types if others are meant"
-    typer.echo(f"  hint: mend the rows, or {other}", err=True)
+    other = "remove --strict to set them aside" if strict else "declare the types that you want"
+    typer.echo(f"  hint: correct the rows, or {other}", err=True)
     return 1

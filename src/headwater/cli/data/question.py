@@ -89,7 +89,7 @@ def _moment(text: str) -> dt.datetime:
     try:
         moment = dt.datetime.fromisoformat(text)
     except ValueError:
-        raise DataError(f"{text!r} is no timestamp (write 2026-01-31T12:00:00)") from None
+        raise DataError(f"{text!r} is not a valid timestamp (write 2026-01-31T12:00:00)") from None
     return moment if moment.tzinfo is None else moment.astimezone(dt.UTC).replace(tzinfo=None)
 
 

@@ -154,7 +154,7 @@ def problem(pattern: str) -> str | None:
 def _pattern(pattern: str, *, capturing: bool = True) -> CompiledPattern:
     found = _compiled(pattern, capturing)
     if isinstance(found, str):
-        raise EvaluationError(f"`{pattern}` is no regular expression: {found}")
+        raise EvaluationError(f"`{pattern}` is not a regular expression: {found}")
     return found
 
 
@@ -167,7 +167,7 @@ def is_like(text: str, pattern: str, escape: str = "\\") -> bool:
     """Whether a text is as a pattern with % and _ says."""
     found = _like(pattern, escape)
     if isinstance(found, str):
-        raise EvaluationError(f"`{pattern}` is no pattern for LIKE: {found}")
+        raise EvaluationError(f"`{pattern}` is not a pattern for LIKE: {found}")
     return _has_in_order(text, found) if isinstance(found, tuple) else found.found_in(text.encode())
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_WHY = "Headwater matches in time proportional to the text, and this would need trying again and again"
+_WHY = "Headwater's regular expressions run in linear time, without backtracking"
 _ENDS = r"\n\r\x{85}\x{2028}\x{2029}"  # what ends a line in Java
 _CLASSES = {
     "s": r"\t-\r ",
@@ -101,7 +101,7 @@ class _Speller:
                 self._group()
             case ")":
                 if len(self._flags) == 1:
-                    raise Unfit("a bracket closes nothing; write \\) for the letter")
+                    raise Unfit("a bracket has no opening one; write \\) for the letter")
                 self._flags.pop()
                 self._take(1)
             case ".":
@@ -113,7 +113,7 @@ class _Speller:
             case "{":
                 count = _COUNT.match(self._text, self._at)
                 if count is None:
-                    raise Unfit("a brace counts nothing; write \\{ for the letter, or {2,3}")
+                    raise Unfit("a brace starts no repetition; write \\{ for the letter, or {2,3}")
                 self._quantifier(count.end() - count.start())
             case _:
                 self._take(1)

@@ -55,4 +55,4 @@ def _type(given: Type | str) -> Type:
         return given if isinstance(given, Type) else Type(given)
     except ValueError:
         known = ", ".join(each.value for each in ONE_WORD)
-        raise ValueError(f"no type is called {given!r}; the types are {known}") from None
+        raise ValueError(f"there is no type {given!r}; the types are {known}") from None

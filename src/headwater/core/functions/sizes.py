@@ -19,7 +19,7 @@ def check_text(function: str, letters: int) -> None:
     if letters > LONGEST_TEXT:
         raise EvaluationError(
             f"`{function}` would make a text of {letters:,} letters; a text may have {LONGEST_TEXT:,}. "
-            "Bound its arguments in the rule, or keep the rows that ask for it out of the data"
+            "Bound its arguments in the rule, or remove the rows that need it"
         )
 
 
@@ -32,7 +32,7 @@ def check_size(function: str, value: Any) -> None:
     elif kind is tuple and _exceeds(value, MOST_ITEMS):
         raise EvaluationError(
             f"`{function}` made a list of more than {MOST_ITEMS:,} items, those of lists inside it counted. "
-            "Bound its arguments in the rule, or keep the rows that ask for it out of the data"
+            "Bound its arguments in the rule, or remove the rows that need it"
         )
 
 

@@ -129,7 +129,7 @@ def _column(
     codes, problems = column_codes(column, kind, symbols, nullable=nullable)
     if holds_nulls:
         taken = [int(at) for at in stands_for_null(codes, kind) if not is_null(plain(column[at]))]
-        problems = sorted([*problems, *((at, f"{NULL} does not fit: its place is taken by null") for at in taken)])
+        problems = sorted([*problems, *((at, f"{NULL} does not fit: Headwater uses it for null") for at in taken)])
     return codes, problems
 
 

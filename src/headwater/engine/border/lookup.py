@@ -79,7 +79,7 @@ def late_rows(
     now: Any,
 ) -> tuple[Rejected, ...]:
     """The rows that were late when the clock showed `now`, with the reason."""
-    reason = f"it lies further behind the clock ({now}) than the lateness of the stream allows"
+    reason = f"it is late: further behind the clock ({now}) than the stream's lateness allows"
     return tuple(
         Rejected(name, place, row, reason)
         for name, which in late.items()

@@ -104,7 +104,7 @@ class Snapshot:
 
     def __init__(self, content: npt.NDArray[np.uint8], path: str) -> None:
         if bytes(content[: len(MAGIC)]) != MAGIC:
-            raise StateError(f"{path} is no saved database; give a file that Database.save wrote")
+            raise StateError(f"{path} is not a saved database; give a file that Database.save wrote")
         self._path = path
         length = int.from_bytes(bytes(content[len(MAGIC) : len(MAGIC) + 8]), "little")
         text = bytes(content[_START : _START + min(length, content.size)])
@@ -133,7 +133,7 @@ class Snapshot:
         at = 0
         for table, name, kind, shape, place, expected in header["arrays"]:
             if place != at or (table, name) in self._arrays:
-                raise ValueError(f"table `{table}`: `{name}` is out of place")
+                raise ValueError(f"table `{table}`: `{name}` is at the wrong offset")
             self._arrays[table, name] = array = _array(body[at:], table, name, kind, shape, expected)
             at += _aligned(array.nbytes)
         if at != body.size:
@@ -193,9 +193,9 @@ def _reason(problem: BaseException) -> str:
         case LookupError():
             return f"its header lacks {problem}"
         case RecursionError():
-            return "its header goes too deep"
+            return "its header is nested too deeply"
         case MemoryError():
-            return "it asks for more memory than there is"
+            return "it needs more memory than there is"
         case _:
             return str(problem) or type(problem).__name__
 
@@ -211,7 +211,7 @@ def _array(
 ) -> npt.NDArray[Any]:
     """An array at the front of these bytes."""
     if kind not in _KINDS or not 1 <= len(shape) <= 2:
-        raise ValueError(f"table `{table}`: `{name}` is of a kind that no array is of")
+        raise ValueError(f"table `{table}`: `{name}` has an unknown array type")
     sizes = [_number(size, range(2**31), f"table `{table}`: the length of `{name}`") for size in shape]
     nbytes = math.prod(sizes) * np.dtype(kind).itemsize
     raw = body[:nbytes]

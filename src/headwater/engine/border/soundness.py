@@ -37,8 +37,8 @@ _NAN, _NEGATIVE_ZERO = code_of_float(float("nan")), -1
 _FAULTS = {
     sound_kernels.NO_STATE: "has a state that no row can have",
     sound_kernels.NO_RULE: "names a rule that derives no such rows",
-    sound_kernels.NO_PARENT: "rests on a row that does not exist",
-    sound_kernels.DEAD_PARENT: "rests on a row that is gone",
+    sound_kernels.NO_PARENT: "depends on a row that does not exist",
+    sound_kernels.DEAD_PARENT: "depends on a row that is gone",
 }
 
 
@@ -69,7 +69,7 @@ def refuse_unknown(table: Table, rows: Matrix, symbols: Symbols) -> None:
         return
     for column, kind in enumerate(table.types):
         if not _codes_stand(rows[:, column], kind, symbols, lease=column == table.lease, null=column in table.nullable):
-            raise Unsound(f"table `{table.name}`: column {column + 1} holds a number that stands for no {kind.value}")
+            raise Unsound(f"table `{table.name}`: column {column + 1} holds an invalid code for {kind.value}")
 
 
 def _codes_stand(codes: Matrix, kind: Type, symbols: Symbols, *, lease: bool, null: bool) -> bool:

@@ -66,7 +66,7 @@ def _private_folder() -> Path | None:
     except (OSError, AttributeError) as problem:  # Windows has no numbers of users, and a home for each
         reason = str(problem)
     warnings.warn(
-        "Headwater compiles its loops anew in every process: neither its own folder, nor the user's home, nor a "
+        "Headwater compiles its loops again in every process: neither its own folder, nor the user's home, nor a "
         f"temporary folder can keep them ({reason}); set NUMBA_CACHE_DIR to a folder that only this user can write to",
         RuntimeWarning,
         stacklevel=2,

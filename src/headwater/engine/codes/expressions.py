@@ -353,7 +353,7 @@ class Expressions:
         codes, good = from_arrow_values(answer, result, self.symbols, function.name)
         taken = stands_for_null(codes, result) if self._holds_nulls else codes[:0]
         if taken.size:
-            raise EvaluationError(f"the function `{function.name}` returned {NULL}, whose place is taken by null")
+            raise EvaluationError(f"the function `{function.name}` returned {NULL}, which Headwater uses for null")
         return Value(codes, result, both(ok, good))
 
     # Conditions

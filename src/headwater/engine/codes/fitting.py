@@ -73,7 +73,7 @@ def fit(value: Any, kind: Type, *, nullable: bool = False) -> Any:
             return _whole(value)
     if kind.is_list and found is Type.LIST:
         return _list(value, kind)
-    raise ValueError(f"{shown(value)} is no {kind.value}")
+    raise ValueError(f"{shown(value)} is not a valid {kind.value}")
 
 
 def list_type_of(value: Any) -> Type:
@@ -84,13 +84,13 @@ def list_type_of(value: Any) -> Type:
 def _list(value: Any, kind: Type) -> tuple[Any, ...]:
     items = value.tolist() if isinstance(value, np.ndarray) else value
     if kind.parts and len(items) != len(kind.parts):
-        raise ValueError(f"{shown(value)} is no {kind.value}: it has {len(items)} items")
+        raise ValueError(f"{shown(value)} is not a valid {kind.value}: it has {len(items)} items")
     if not kind.parts and kind.items in (None, Type.ANY):
         return tuple(_tuple(item) for item in items)
     try:
         return tuple(fit(item, kind.part(at) or Type.ANY) for at, item in enumerate(items))
     except ValueError as problem:
-        raise ValueError(f"{shown(value)} is no {kind.value}: {problem}") from None
+        raise ValueError(f"{shown(value)} is not a valid {kind.value}: {problem}") from None
 
 
 def _is_missing(value: Any, found: Type | None) -> bool:
@@ -128,7 +128,7 @@ def _text(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{shown(value)} is no Unicode text") from None
+        raise ValueError(f"{shown(value)} is not valid Unicode text") from None
     return str.__str__(value)
 
 
@@ -154,7 +154,7 @@ def _moment(value: Any, found: Type | None) -> int:
         try:
             value = dt.datetime.fromisoformat(value)
         except ValueError:
-            raise ValueError(f"{shown(value)} is no timestamp (write 2026-01-31T12:00:00)") from None
+            raise ValueError(f"{shown(value)} is not a valid timestamp (write 2026-01-31T12:00:00)") from None
     if isinstance(value, dt.datetime):
         try:
             aware = value if value.tzinfo is None else value.astimezone(dt.UTC).replace(tzinfo=None)
@@ -166,7 +166,7 @@ def _moment(value: Any, found: Type | None) -> int:
     elif found is Type.INT:
         number = int(value)
     else:
-        raise ValueError(f"{shown(value)} is no timestamp")
+        raise ValueError(f"{shown(value)} is not a valid timestamp")
     if number not in MOMENTS:
         raise ValueError(f"{shown(value)} lies outside the years 1 to 9999")
     return number

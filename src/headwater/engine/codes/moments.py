@@ -16,13 +16,13 @@ from headwater.program.time.program_clock import FOREVER, TOO_FAR
 def moment_of(time: Any, clock: Type | None) -> int:
     """A moment, given as the times of the streams are; DataError if it is none of this clock (None: there is none)."""
     if clock is None:
-        raise DataError("error[HW803]: this program knows no time: it has no stream and no ttl")
+        raise DataError("error[HW803]: this program has no time: it has no stream and no ttl")
     try:
         moment = encode(fit(time, clock), clock, Symbols())
     except ValueError as problem:
-        raise DataError(f"error[HW803]: {time!r} is no moment of the clock: {problem}") from None
+        raise DataError(f"error[HW803]: {time!r} is not a valid time: {problem}") from None
     if moment >= FOREVER:
-        raise DataError(f"error[HW803]: {time!r} is no moment of the clock: {TOO_FAR}")
+        raise DataError(f"error[HW803]: {time!r} is not a valid time: {TOO_FAR}")
     return moment
 
 

@@ -72,7 +72,7 @@ class FusedBest:
         values = ~values if standing.complemented else values
         if int(values.min(initial=0)) < self._least:
             head.standing = None
-            raise EvaluationError(f"a sum in `{head.name}` is {NULL}, whose place is taken by null; use floats")
+            raise EvaluationError(f"a sum in `{head.name}` is {NULL}, which Headwater uses for null; use floats")
         return self._store(left, right, values, lost, cells, after, journal)
 
     def _join(self, rows: Rows, tick: int, standing: Standing, journal: Journal) -> int:

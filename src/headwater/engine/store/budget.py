@@ -116,7 +116,7 @@ class Budget:
         where = "" if self._shard is None else f" on shard {self._shard}"
         of = "" if self.limit is None else f" of {shown_bytes(self.limit)}"
         return (
-            f"error[HW906]: there is not enough memory{where}: {what}, and {shown_bytes(self.held)}{of} are taken\n"
+            f"error[HW906]: not enough memory{where}: {what}, and {shown_bytes(self.held)}{of} are in use\n"
             "  note: the transaction was rolled back; the database is as it was before it\n"
             "  hint: derive less (a query with constants, a tighter rule), raise the bound with `Guard(memory=...)` or "
             "`--memory` if the machine has more, or spread the rows over more shards"

@@ -155,7 +155,7 @@ class TermBuilder(Transformer[Token, list[Statement | Include]]):
     def _duration(self, number: Token, unit: Token) -> Duration:
         found = duration(str(number), str(unit))
         if found is None and unit.lower() in UNITS:
-            self._report("HW108", f"`{number} {unit}` is more time than 64 bits can count", self._between(number, unit))
+            self._report("HW108", f"`{number} {unit}` does not fit into 64 bits", self._between(number, unit))
         elif found is None:
             close = get_close_matches(unit.lower(), UNITS, 1)
             note = "the units are ms, seconds, minutes, hours, days, weeks, months (30 days) and years (365 days)"

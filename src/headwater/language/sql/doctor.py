@@ -98,7 +98,7 @@ def _statement(statement: Statement) -> list[Finding]:
 def _window(query: SqlQuery, name: str) -> list[Finding]:
     if query.window is None:
         return []
-    why = "WINDOW(view, size) is no table function of Spark's"
+    why = "WINDOW(view, size) is not a table function of Spark's"
     ours = "shows what follows from the rows of the last moments, and forgets them as time goes on"
     return [Finding(name, Verdict.REJECTED, "PARSE_SYNTAX_ERROR", why, ours, query.window.span)]
 

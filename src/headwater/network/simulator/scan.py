@@ -97,7 +97,7 @@ class BaseScan:
     def __init__(self, layout: Layout, places: Places, windows: Mapping[str, float]) -> None:
         for name in windows:
             if name not in layout.locations:
-                raise UnknownRelation(f"a window over `{name}`, which is no base relation")
+                raise UnknownRelation(f"a window over `{name}`, which is not a base relation")
         self.now: float | None = None
         self.late: dict[str, int] = {}
         self._layout = layout
@@ -116,9 +116,9 @@ class BaseScan:
         try:
             moment = time if self._layout.clock is None else fit(time, self._layout.clock)
         except ValueError as problem:
-            raise DataError(f"error[HW803]: {time!r} is no moment of the clock: {problem}") from None
+            raise DataError(f"error[HW803]: {time!r} is not a valid time: {problem}") from None
         if isinstance(moment, bool) or not isinstance(moment, int | float) or moment != moment:
-            raise DataError(f"error[HW803]: {time!r} is no moment of the clock: give a number")
+            raise DataError(f"error[HW803]: {time!r} is not a valid time: give a number")
         if self.now is not None and moment < self.now:
             raise DataError(f"error[HW803]: time does not go back: it is {self.now} already, not {time}")
         return moment

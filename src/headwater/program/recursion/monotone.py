@@ -263,7 +263,7 @@ class _Flow:
             if not kept or any(other in self._leaves_of(term) for other in others if other for term in on):
                 name = min({carried for carried in carrier.carried if carried} & self._leaves_of(on[0]))
                 hint = "carry on the first of them, as it is or at the end of a list, as in `P = [X | P2]`"
-                yield self._problem(name, head.span, "carried along in a way that may turn its order round", hint)
+                yield self._problem(name, head.span, "carried along in a way that may reverse its order", hint)
 
     def _leaves_of(self, term: syntax.Term) -> set[str]:
         return leaves(term, self.terms)
@@ -294,7 +294,7 @@ class _Flow:
         relation = self.rule.head.relation
         if trend is Trend.WAVERS:
             return (
-                "computed with in a way that may turn it round",
+                "used in an expression that may reverse its order",
                 "use `+`, `larger`, `smaller`, or a factor known not to be negative: add `F >= 0` for a factor `F`",
             )
         if is_value and isinstance(arg, syntax.Aggregate):
@@ -307,7 +307,7 @@ class _Flow:
 
     def _problem(self, name: str, span: Span | None, use: str, hint: str | None = None) -> Diagnostic:
         origin = self.origin[name]
-        message = f"`{name}` in {rule_name(self.rule)} is a value of `{origin}` that still moves, and it is {use}"
+        message = f"`{name}` in {rule_name(self.rule)} is a value of `{origin}` that may still change, and it is {use}"
         note = self.cycle.around(self.rule, origin)
         return Diagnostic("HW504", message, span or self.rule.span, note=note, hint=hint)
 

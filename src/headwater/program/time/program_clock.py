@@ -76,7 +76,7 @@ def time_problems(program: Program) -> Iterator[Diagnostic]:
     clock = clock_type(program)
     for relation in program.relations:
         if clock is not None and _time_type(relation) not in (None, clock):
-            message = f"the time of stream `{relation.name}` is no {clock.value}, as that of the first stream is"
+            message = f"the time of stream `{relation.name}` is not {clock.value}, the type of the first stream's time"
             note = "all streams of a program share one clock"
             hint = "declare the first column of all streams with one type"
             yield Diagnostic("HW411", message, relation.span, note=note, hint=hint)
@@ -85,7 +85,7 @@ def time_problems(program: Program) -> Iterator[Diagnostic]:
     for rule in program.rules:
         time = rule.head.args[0] if not rule.body and rule.head.relation in streams else None
         if isinstance(time, Constant) and isinstance(time.value, int) and time.value >= FOREVER:
-            message = f"the time of this fact of `{rule.head.relation}` lies beyond the end of time"
+            message = f"the time of this fact of `{rule.head.relation}` is later than the largest time"
             hint = "give it an earlier one; a row that is always there can be a fact of a `relation`"
             yield Diagnostic("HW412", message, time.span or rule.span, note=TOO_FAR, hint=hint)
 

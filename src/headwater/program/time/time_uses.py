@@ -25,7 +25,7 @@ def time_use_problems(program: Program) -> Iterator[Diagnostic]:
     wanted = asked(program)
     spans = {relation.name: relation.span for relation in program.relations}
     for name in sorted(wanted & timeless(program)):
-        message = f"the time of `{name}` is asked for, but its rows have no single one"
+        message = f"the time of `{name}` is used, but its rows have no single time"
         note = "they add up rows of many times, or a better value of their recursion may come with a later time"
         hint = "write `_` for it; over the rows below, `max<T>` tells the latest of their times"
         yield Diagnostic("HW509", message, spans[name], note=note, hint=hint)
@@ -36,7 +36,7 @@ def time_use_problems(program: Program) -> Iterator[Diagnostic]:
             if misused is not None:
                 yield Diagnostic(
                     "HW510",
-                    f"`{misused}` in {rule_name(rule)} is the time of a row that may turn out to be there earlier",
+                    f"`{misused}` in {rule_name(rule)} is the time of a row that may still get an earlier time",
                     rule.span,
                     note="a row that follows in several ways has the earliest of their times",
                     hint="inside its recursion hand a time on, take `larger` or `largest`, or hold it below a bound; "

@@ -172,7 +172,7 @@ def _call(call: syntax.Call, types: Variables, registry: Registry) -> Iterator[D
 def _pattern(call: syntax.Call, arg: syntax.Term) -> Iterator[Diagnostic]:
     """A constant regular expression is looked at before it meets any text."""
     if isinstance(arg, syntax.Constant) and isinstance(arg.value, str) and (reason := problem(arg.value)) is not None:
-        message = f"`{arg.value}` is no regular expression that can be run"
+        message = f"`{arg.value}` is not a regular expression that can be run"
         yield Diagnostic("HW413", message, arg.span or call.span, note=reason)
 
 

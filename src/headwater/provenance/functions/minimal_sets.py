@@ -89,7 +89,7 @@ class MinimalSets:
                 continue
             self._steps -= 1
             if self._steps < 0:
-                raise BudgetSpent("error[HW903]: there are too many ways to look through")
+                raise BudgetSpent("error[HW903]: there are too many derivations to enumerate")
             mine, theirs = self._variable[at], self._function.variable[node]
             if mine == theirs:
                 parts = ((self._low[at], self._function.low[node]), (self._high[at], self._function.high[node]))

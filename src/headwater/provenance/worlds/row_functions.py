@@ -173,7 +173,7 @@ class RowFunctions:
                 end += size
             codes = np.array(list(found), dtype=np.int64).reshape(len(found), len(self.tables[name].types))
             if end != len(content) or codes.tolist() != [list(row) for row in found]:
-                raise ValueError(f"the provenance of `{name}` has rows that cannot be")
+                raise ValueError(f"the provenance of `{name}` names rows that do not exist")
             refuse_unknown(self.tables[name], codes, self.symbols)
             if self.tables[name].base and not all(self._is_fact(name, *entry) for entry in found.items()):
                 raise ValueError(f"the provenance of `{name}` is not that of facts")

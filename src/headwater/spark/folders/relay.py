@@ -87,7 +87,7 @@ class Relay(Server):
             raise StateError("this relay does not serve that folder") from None
         parts = name.split("/") if isinstance(name, str) else [".."]
         if name and any(part in ("", ".", "..") or "\0" in part for part in parts):
-            raise StateError(f"{name!r} is no name of a file in a folder")
+            raise StateError(f"{name!r} is not the name of a file in a folder")
         if folder.leads_out(name):
             raise StateError(f"{folder.path}/{name} is reached over a symbolic link, which a relay does not follow")
         return folder, name

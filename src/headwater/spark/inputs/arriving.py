@@ -137,7 +137,7 @@ def _arrow(column: Column, kind: Type) -> pa.Array:
 
 def _first_file(place: Path) -> Path:
     if not place.is_dir():
-        raise FileError(f"{place} is no folder; --stream takes the folder that files arrive in")
+        raise FileError(f"{place} is not a folder; --stream takes the folder that files arrive in")
     held = [path for path in sorted(place.iterdir()) if _counts(path)]
     if not held:
         raise FileError(

@@ -40,7 +40,7 @@ def lives_by_wall(program: CompiledProgram, wanted: str | None) -> bool:
     if wanted == "event" or (wanted is None and (streams or kind is None)):
         return False
     if kind is None:
-        raise DataError("error[HW803]: this program knows no time that the wall clock could move on: it has no ttl")
+        raise DataError("error[HW803]: this program has no time that the wall clock could move: it has no ttl")
     if kind is not Type.TIMESTAMP:
         raise DataError(
             "error[HW803]: this program counts time in numbers, which the wall clock does not show; "

@@ -26,7 +26,7 @@ def refuse_foreign(place: Destination | None, views: Iterable[str], checkpoint: 
         began = checkpoint.committed is None
         if owner != checkpoint.query if owner is not None else began and (home.names(CHANGES) or home.names(CURRENT)):
             raise StateError(
-                f"{home.path} holds the output of another query, or of this one before it began anew; give output= a "
+                f"{home.path} holds the output of another query, or of an earlier start of this one; give output= a "
                 "folder of its own, or remove what is there"
             )
 

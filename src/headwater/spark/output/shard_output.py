@@ -77,7 +77,7 @@ def keep_rejected(folder: Folder, manifest: Manifest) -> None:
 
 def late_rows(late: Mapping[str, pa.Table]) -> list[Rejection]:
     """Rows that came too late, with the reason."""
-    reason = "it lies further behind the clock than the lateness of the stream allows"
+    reason = "it is late: further behind the clock than the stream's lateness allows"
     return [
         Rejection(relation, reason, json.dumps(row, default=str, ensure_ascii=False))
         for relation, rows in late.items()

@@ -111,7 +111,7 @@ class Sink:
             content, target = checkpoint.folder.read(name), f"batch-{batch:08d}-{number}.parquet"
             if not place.create(target, content) and place.read(target) != content:
                 raise StateError(
-                    f"{place.path} holds batch {batch} of another query, or of this one before it began anew; give "
+                    f"{place.path} holds batch {batch} of another query, or of an earlier start of this one; give "
                     "output= a folder of its own, or remove what is there"
                 )
 

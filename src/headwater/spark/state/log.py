@@ -82,7 +82,7 @@ def _read(content: bytes, name: str) -> tuple[LogEntry, dict[str, list[int]]]:
     frames = _frames(pa.py_buffer(content))
     what, payload = next(frames, (b"", pa.py_buffer(b"")))
     if what != _OPEN:
-        raise ValueError("it is no log")
+        raise ValueError("it is not a log")
     inserts: dict[str, pa.Table] = {}
     deletes: dict[str, pa.Table] = {}
     opened = json.loads(payload.to_pybytes())
@@ -95,7 +95,7 @@ def _read(content: bytes, name: str) -> tuple[LogEntry, dict[str, list[int]]]:
     for what, payload in frames:
         if what == _END:
             if next(frames, None) is not None:
-                raise ValueError("it goes on after its end")
+                raise ValueError("there are bytes after its end")
             return entry, json.loads(payload.to_pybytes())
         if what == _ROUND:
             entry.rounds.append(read_incoming(payload))
@@ -103,7 +103,7 @@ def _read(content: bytes, name: str) -> tuple[LogEntry, dict[str, list[int]]]:
             relation, rows = _from_ipc(payload)
             (inserts if what == _INSERT else deletes)[relation] = rows
         else:
-            raise ValueError("it holds what no log holds")
+            raise ValueError("it has an unknown record")
     raise ValueError("it is cut off")
 
 

@@ -114,13 +114,13 @@ class Manifest:
         if self.clock is not None:
             numbers.append(abs(self.clock))
         if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
-            raise ValueError("a number in it cannot be")
+            raise ValueError("it has an invalid number")
         if not isinstance(self.metrics, dict) or not isinstance(self.query, str | None):
             raise TypeError("its figures or its query are none")
         if not all(_is_below(name) for name in (*self.files, *self.outgoing)):
-            raise ValueError("it names files elsewhere")
+            raise ValueError("it names files outside its folder")
         if self.definition.shards != len(self.parts):
-            raise ValueError("it has other parts than shards")
+            raise ValueError("it has unknown parts")
 
     def to_bytes(self) -> bytes:
         text = json.dumps(asdict(self) | {"fingerprint": self.definition.fingerprint}, indent=1).encode()

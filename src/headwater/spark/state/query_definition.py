@@ -99,7 +99,7 @@ class QueryDefinition:
         if not changed and self.layout != now.layout:
             changed = [f"  {_OTHER_VERSION}"]
         if changed:
-            raise StateError("\n".join((f"{where} was made for something else:", *changed, _ADVICE)))
+            raise StateError("\n".join((f"{where} belongs to another query:", *changed, _ADVICE)))
 
     def _differences(self, now: QueryDefinition) -> Iterator[str]:
         if self.program != now.program:

@@ -238,12 +238,12 @@ def _run_again(member: Member, entry: log.LogEntry, expected: Mapping[str, list[
     def replay(_: Outgoing) -> Incoming:
         incoming = next(rounds, None)
         if incoming is None:
-            raise StateError("it ends before its batch does")
+            raise StateError("the log ends before its batch does")
         return incoming
 
     drive(member.transaction(entry.inserts, entry.deletes, now=entry.now, first=entry.first), replay)
     if next(rounds, None) is not None or log.fingerprint(member.shard, exact=_is_exact(member)) != expected:
-        raise StateError("that led to another state than its batch did")
+        raise StateError("replaying it gives another state than its batch did")
 
 
 _ADVICE = "go on with the versions of Headwater and of its libraries that wrote it, or start with a new checkpoint"

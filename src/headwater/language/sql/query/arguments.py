@@ -220,7 +220,7 @@ def _unknown(text: SqlText, node: exp.Expr) -> Diagnostic:
     spelt = text.written(node) if text.span(node) is not None else node.key.upper()
     if isinstance(node, exp.AggFunc):
         hint = f"the aggregates are {', '.join(sorted(AGGREGATES.values()))}"
-        return text.problem("HW217", f"`{spelt}` is no aggregate that is translated", node, hint=hint)
+        return text.problem("HW217", f"`{spelt}` is not an aggregate that Headwater supports", node, hint=hint)
     word, way_out = _KINDS.get(type(node), (f"`{spelt}`", OTHER_FUNCTIONS))
     known = isinstance(node, exp.Func) or type(node) in _KINDS
     return text.problem("HW117", f"{word} is not translated", node, hint=way_out if known else None)

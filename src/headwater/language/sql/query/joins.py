@@ -229,7 +229,7 @@ class Joins:
         for source in lacking:
             if source.table.relation in self.translator.recursive:
                 message = f"`{source.table.relation}` is read through an outer join inside its own recursion"
-                note = "a row of the other side would count as unmatched only until a match is derived"
+                note = "a row may be unmatched at first and get a match later in the recursion"
                 hint = "write an inner JOIN here, and the outer join in a query over the finished view"
                 self.text.refuse("HW512", message, join, note=note, hint=hint)
         together = self._beside(left, right)

@@ -89,7 +89,7 @@ class Queries:
             case exp.Except() | exp.Intersect():
                 return self._compared(query, scope, name)
             case _:
-                self.text.refuse("HW117", f"`{self.text.written(query)}` is no query that is translated", query)
+                self.text.refuse("HW117", f"`{self.text.written(query)}` is not a query that Headwater supports", query)
 
     def _values(self, query: exp.Values, name: str, *, distinct: bool) -> SqlTable:
         rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in query.expressions]

@@ -91,7 +91,7 @@ class Values:
             case exp.AggFunc():
                 self._refuse(
                     node,
-                    f"`{self.text.written(node)}` stands where there is no group to aggregate",
+                    f"`{self.text.written(node)}` is an aggregate, and there is no group to aggregate here",
                     "move it into the SELECT list or into HAVING; in WHERE, compare with a subquery",
                 )
         if isinstance(node, _CONDITIONS):
@@ -135,7 +135,7 @@ class Values:
                 return _bool(call, left.nullable or right.nullable)
             case exp.Exists() | exp.In():
                 hint = "use it in WHERE, joined with AND or OR"
-                self._refuse(node, "a subquery's truth is used as a value here", hint)
+                self._refuse(node, "a condition with a subquery cannot be used as a value", hint)
             case _:
                 return self.value(node)
 
@@ -243,7 +243,7 @@ class Values:
         amount = number.this if isinstance(number, exp.Literal) else None
         found = duration(str(amount), str(unit.name).lower()) if amount is not None and unit is not None else None
         if found is None:
-            self.text.refuse("HW110", "this is no span of time", node, hint="write INTERVAL 5 MINUTES")
+            self.text.refuse("HW110", "this is not a span of time", node, hint="write INTERVAL 5 MINUTES")
         return constant(found, Type.DURATION, span)
 
     def _cast(self, node: exp.Expr, span: Span | None) -> SqlValue:
@@ -295,7 +295,7 @@ class Values:
     def _converted(self, node: exp.Expr, span: Span | None) -> SqlValue:
         if node.this is None:
             hint = "views must give the same answer for the same data; put the time into a column"
-            self._refuse(node, "the time of now is no part of the data", hint)
+            self._refuse(node, "the current time is not part of the data", hint)
         inner = node.this
         while isinstance(inner, exp.TimeStrToTime):
             inner = inner.this

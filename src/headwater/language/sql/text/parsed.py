@@ -79,7 +79,7 @@ class SqlText:
         if not isinstance(query, exp.Query | exp.Values):
             note = "Headwater reads CREATE TABLE, CREATE STREAM, CREATE VIEW, WITH and SELECT"
             hint = "rows come from files, frames or `db.apply`, never from SQL"
-            self.refuse("HW101", "this is no query", tokens[0], note=note, hint=hint)
+            self.refuse("HW101", "this is not a query", tokens[0], note=note, hint=hint)
         return query
 
     def _refuse_placeholders(self, tokens: Sequence[Token]) -> None:
@@ -87,7 +87,7 @@ class SqlText:
         for token in tokens:
             if token.token_type in (TokenType.PLACEHOLDER, TokenType.PARAMETER, TokenType.COLON):
                 hint = "write the value itself, or bring it as a row of a table and join with it"
-                self.refuse("HW117", "this stands for a value that is given elsewhere", token, hint=hint)
+                self.refuse("HW117", "placeholders for values are not supported", token, hint=hint)
 
     def _note_commas(self, tokens: Sequence[Token]) -> None:
         comma = False
@@ -108,7 +108,7 @@ class SqlText:
         place = first_error.get("line"), first_error.get("col")
         at = next((token for token in tokens if (token.line, token.col) == place), tokens[-1])
         ends = at is tokens[-1]
-        what = f"SQL does not go on like this at `{self._cut(at)}`"
+        what = f"syntax error at `{self._cut(at)}`"
         if ends:
             what = f"the query ends too early, at `{self._cut(at)}`"
         first = tokens[0].text.upper()

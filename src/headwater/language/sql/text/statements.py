@@ -100,7 +100,7 @@ def read_query(text: SqlText, tokens: Sequence[Token]) -> SqlQuery:
     reader.tokens = list(tokens)
     found = reader.query(tokens[0])
     if found.select is None or reader.at < len(reader.tokens):
-        text.refuse("HW101", "this subquery does not go on like this", reader.here())
+        text.refuse("HW101", "syntax error in this subquery", reader.here())
     return found
 
 
@@ -280,7 +280,7 @@ class _Reader:
             depth += _step(self.tokens[self.at])
             if depth < 0:
                 if not bracketed:
-                    self.text.refuse("HW101", "this bracket closes nothing", self.tokens[self.at])
+                    self.text.refuse("HW101", "this bracket has no opening one", self.tokens[self.at])
                 tokens = self.tokens[begin : self.at]
                 self.at += 1
                 return tokens
@@ -346,7 +346,7 @@ class _Reader:
         found = duration(words[0], words[1]) if len(words) == 2 and words[0].isdigit() else None
         if found is None:
             place = tokens[0] if tokens else place
-            self.text.refuse("HW110", "this is no span of time", place, hint="write 60 minutes")
+            self.text.refuse("HW110", "this is not a span of time", place, hint="write 60 minutes")
         return found
 
     # Tables

@@ -92,6 +92,6 @@ def _edges(plan: Plan, tables: dict[str, Table]) -> Iterator[Edge]:
 
 def _never_complete(edge: Edge, tables: dict[str, Table]) -> CheckProblem:
     names = [name.partition("'")[0] for name in (edge.source, edge.target)]
-    message = f"`{names[1]}` sums over its own recursion, which nodes that never wait for each other cannot tell"
+    message = f"`{names[1]}` sums over its own recursion, which nodes that do not wait for each other cannot compute"
     hint = "run it on one database, or on shards that work in rounds"
     return CheckProblem((Diagnostic("HW911", message, None, note=f"it reads `{names[0]}`", hint=hint),))
