@@ -7,7 +7,6 @@ raises `Diverges`.
 
 from __future__ import annotations
 
-import operator
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import product
@@ -19,25 +18,12 @@ from headwater.language import syntax
 from headwater.program.model import Program, Relation
 from headwater.program.recursion.strata import strata
 from tests.oracle.aggregate import aggregate, best_together
+from tests.oracle.evaluate import ARITHMETIC, COMPARE, Diverges
 from tests.oracle.program import Agg
 
 Row = tuple[Any, ...]
 State = dict[str, set[Row]]
 Binding = dict[str, Any]
-
-ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "%": operator.mod}
-COMPARE = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
-class Diverges(Exception):
-    """No fixpoint within the bounds."""
 
 
 def evaluate(program: Program, data: State, *, rounds: int = 40, rows: int = 250, endless: bool = False) -> State:

@@ -77,12 +77,12 @@ def draft(program: Program, types: Types, owned: Mapping[int, Source]) -> Drafts
         if not relation.derived and relation.window is not None and relation.window.slide is not None:
             drafts.tables[pending(relation.name)] = _pending(drafts.tables[relation.name])
     for relation in program.relations:
-        numbers = rules_of.get(relation.name, [])
-        aggregated = _Aggregated(drafts, program, types, relation, numbers)
-        if aggregated.positions:
-            aggregated.add()
+        rules = {number: program.rules[number] for number in rules_of.get(relation.name, ())}
+        positions = sorted({at for rule in rules.values() for at in aggregate_positions(rule)})
+        if positions:
+            _Aggregated(drafts, types, relation, rules, positions).add()
         else:
-            for number, rule in aggregated.rules.items():
+            for number, rule in rules.items():
                 drafts.add(number, relation.name, tuple(map(_source, rule.head.args)), rule.body, types)
     return drafts
 
@@ -184,15 +184,17 @@ def _source(arg: object) -> Source:
 
 
 class _Aggregated:
-    """A relation whose rules aggregate: `numbers` are its rules, `positions` the columns of its aggregates."""
+    """A relation whose rules aggregate, by their numbers; `positions` are the columns of its aggregates."""
 
-    def __init__(self, drafts: Drafts, program: Program, types: Types, relation: Relation, numbers: list[int]) -> None:
+    def __init__(
+        self, drafts: Drafts, types: Types, relation: Relation, rules: Mapping[int, Rule], positions: list[int]
+    ) -> None:
         self.drafts = drafts
         self.types = types
         self.relation = relation
-        self.rules = {number: program.rules[number] for number in numbers}
-        self.positions = sorted({at for rule in self.rules.values() for at in aggregate_positions(rule)})
-        self.group = tuple(at for at in range(relation.arity) if at not in self.positions)
+        self.rules = rules
+        self.positions = positions
+        self.group = tuple(at for at in range(relation.arity) if at not in positions)
 
     def add(self) -> None:
         """Its tables, rules and aggregation."""

@@ -7,39 +7,17 @@ from typing import assert_never
 
 from headwater.language.datalog.printer import print_goal, print_rule, print_term
 from headwater.language.syntax import Atom
-from headwater.plan.model import (
-    Absent,
-    Aggregation,
-    BestLoop,
-    CopyLoop,
-    DeltaRule,
-    FlatRule,
-    FrontierLoop,
-    Join,
-    JoinLoop,
-    Let,
-    Loop,
-    Owned,
-    Pattern,
-    Plan,
-    PlannedStratum,
-    PullLoop,
-    Reads,
-    Source,
-    Step,
-    StepByStep,
-    Table,
-    Test,
-    Var,
-)
+from headwater.plan import model
+from headwater.plan.model import FlatRule, Loop, Plan, Table
 from headwater.program.types.inference import Types
 
 _SHORT = "short form: only where keys and head values lie close together, else the general form of the same loop"
 _STEPS = "step by step where groups lie far apart"
 WHILE_RUNNING: Mapping[type[Loop], str] = {
-    CopyLoop: "copy: into an empty table rows are appended, else each is looked up first",
-    BestLoop: f"best row: {_STEPS}, and while few rows come to a large table",
-    FrontierLoop: f"frontier: {_STEPS} or rows have lost their proofs; from the head where most of its rows are met",
+    model.CopyLoop: "copy: into an empty table rows are appended, else each is looked up first",
+    model.BestLoop: f"best row: {_STEPS}, and while few rows come to a large table",
+    model.FrontierLoop: f"frontier: {_STEPS} or rows have lost their proofs; "
+    "from the head where most of its rows are met",
 }
 """What a loop leaves to the engine, because only the data can tell."""
 
@@ -67,7 +45,7 @@ def explain(plan: Plan, types: Types) -> str:
     return "\n".join(lines)
 
 
-def _title(number: int, stratum: PlannedStratum) -> str:
+def _title(number: int, stratum: model.PlannedStratum) -> str:
     kind = f"recursive, {stratum.mode.value}" if stratum.recursive else "not recursive"
     return f"stratum {number} ({kind}):"
 
@@ -89,7 +67,7 @@ def _columns(table: Table, columns: Iterable[int]) -> str:
     return f"({', '.join(table.columns[at] for at in columns)})"
 
 
-def _aggregation(aggregation: Aggregation) -> str:
+def _aggregation(aggregation: model.Aggregation) -> str:
     measures = ", ".join(measure.function for measure in aggregation.measures)
     sources = ", ".join(contribution.table for contribution in aggregation.contributions)
     return f"aggregate {aggregation.table} <- {measures} over {sources}"
@@ -103,7 +81,7 @@ def _rule(plan: Plan, rule: FlatRule, tables: Mapping[str, Table]) -> Iterator[s
         yield f"      {_loop(delta_rule.loop, tables[rule.table])}"
 
 
-def _delta_rules(rule: FlatRule, atoms: list[Atom]) -> Iterator[tuple[str, DeltaRule]]:
+def _delta_rules(rule: FlatRule, atoms: list[Atom]) -> Iterator[tuple[str, model.DeltaRule]]:
     if rule.spontaneous is not None:
         yield "at the start", rule.spontaneous
     for atom, delta_rule in zip(atoms, rule.arrive, strict=True):
@@ -117,28 +95,28 @@ def _delta_rules(rule: FlatRule, atoms: list[Atom]) -> Iterator[tuple[str, Delta
         yield f"to derive again by ({by})", pull.delta_rule
 
 
-def _source(source: Source) -> str:
-    return source.name if isinstance(source, Var) else repr(source.value)
+def _source(source: model.Source) -> str:
+    return source.name if isinstance(source, model.Var) else repr(source.value)
 
 
-def _step(step: Step, atoms: list[Atom], tables: Mapping[str, Table]) -> str:
+def _step(step: model.Step, atoms: list[Atom], tables: Mapping[str, Table]) -> str:
     match step:
-        case Join(atom=atom, pattern=pattern, reads=reads, any=any_):
-            old = " before this round" if reads is Reads.OLD else ""
+        case model.Join(atom=atom, pattern=pattern, reads=reads, any=any_):
+            old = " before this round" if reads is model.Reads.OLD else ""
             return f"{'find one' if any_ else 'join'} {print_goal(atoms[atom])} {_by(pattern, tables)}{old}"
-        case Absent(pattern=pattern):
+        case model.Absent(pattern=pattern):
             return f"check that no {pattern.table} matches {_by(pattern, tables)}"
-        case Let(variable=variable, term=term):
+        case model.Let(variable=variable, term=term):
             return f"let {variable} = {print_term(term)}"
-        case Test(goal=goal):
+        case model.Test(goal=goal):
             return f"test {print_goal(goal)}"
-        case Owned(source=source, mine=mine):
+        case model.Owned(source=source, mine=mine):
             return f"go on if {'this shard' if mine else 'another shard'} owns {_source(source)}"
         case other:
             assert_never(other)
 
 
-def _by(pattern: Pattern, tables: Mapping[str, Table]) -> str:
+def _by(pattern: model.Pattern, tables: Mapping[str, Table]) -> str:
     """How the rows of a table that match are found."""
     table = tables[pattern.table]
     if len(pattern.key) == len(table.types):
@@ -149,19 +127,19 @@ def _by(pattern: Pattern, tables: Mapping[str, Table]) -> str:
 
 def _loop(loop: Loop, head: Table) -> str:
     match loop:
-        case StepByStep(why=why):
+        case model.StepByStep(why=why):
             return f"step by step: {why}"
-        case CopyLoop():
+        case model.CopyLoop():
             return "loop: copy"
-        case JoinLoop(short=short, carries=carries):
+        case model.JoinLoop(short=short, carries=carries):
             what = "join of two atoms" if carries is None else "last join of a longer rule"
             return f"loop: {what}{_form(short=short)}"
-        case PullLoop(short=short):
+        case model.PullLoop(short=short):
             return f"loop: pull through two atoms{_form(short=short)}"
-        case BestLoop(short=short):
+        case model.BestLoop(short=short):
             (pick,) = head.picks
             return f"loop: best {head.columns[pick.value]} per {_columns(head, pick.group)}{_form(short=short)}"
-        case FrontierLoop(closes=closes):
+        case model.FrontierLoop(closes=closes):
             (pick,) = head.picks
             ends = ", until no row comes any more" if closes else ""
             return f"loop: frontier of {head.columns[pick.value]} per {_columns(head, pick.group)}{ends}"
@@ -181,7 +159,7 @@ def _loops(rules: Iterable[FlatRule]) -> Iterator[Loop]:
 
 def _while_running(loops: Iterable[Loop]) -> Iterator[str]:
     found = list(loops)
-    if any(isinstance(loop, JoinLoop | PullLoop | BestLoop) and loop.short for loop in found):
+    if any(isinstance(loop, model.JoinLoop | model.PullLoop | model.BestLoop) and loop.short for loop in found):
         yield _SHORT
     for kind, note in WHILE_RUNNING.items():
         if any(isinstance(loop, kind) for loop in found):

@@ -8,17 +8,8 @@ from headwater.engine.rules.context import Context
 from headwater.engine.rules.fused_best import FusedBest
 from headwater.engine.rules.fused_frontier import FusedFrontier
 from headwater.engine.rules.fused_set import FusedCopy, FusedJoin, FusedPull, FusedTail
-from headwater.plan.model import (
-    BestLoop,
-    CopyLoop,
-    DeltaRule,
-    FlatRule,
-    FrontierLoop,
-    JoinLoop,
-    Owned,
-    PullLoop,
-    StepByStep,
-)
+from headwater.plan import model
+from headwater.plan.model import DeltaRule, FlatRule
 
 FromRows = FusedCopy | FusedJoin | FusedBest | FusedFrontier
 
@@ -26,23 +17,23 @@ FromRows = FusedCopy | FusedJoin | FusedBest | FusedFrontier
 def fused(delta_rule: DeltaRule, rule: FlatRule, context: Context) -> FromRows | FusedTail | FusedPull | None:
     """The loop of a delta rule, ready to run; None: it runs step by step."""
     loop = delta_rule.loop
-    if isinstance(loop, StepByStep):
+    if isinstance(loop, model.StepByStep):
         return None
     assert delta_rule.start is not None, "a loop starts from rows"
     start = delta_rule.start.table
     match loop:
-        case CopyLoop():
-            owned = next((step for step in delta_rule.steps if isinstance(step, Owned)), None)
+        case model.CopyLoop():
+            owned = next((step for step in delta_rule.steps if isinstance(step, model.Owned)), None)
             return FusedCopy(loop, start, owned, rule, context)
-        case JoinLoop(carries=None):
+        case model.JoinLoop(carries=None):
             return FusedJoin(loop, start, rule, context)
-        case JoinLoop():
+        case model.JoinLoop():
             return FusedTail(loop, start, rule, context)
-        case PullLoop():
+        case model.PullLoop():
             return FusedPull(loop, rule, context)
-        case BestLoop():
+        case model.BestLoop():
             return FusedBest(loop, start, rule, context)
-        case FrontierLoop():
+        case model.FrontierLoop():
             return FusedFrontier(loop, start, rule, context)
         case other:
             assert_never(other)
