@@ -113,11 +113,11 @@ class HadoopFolder(Folder):
             path = there / "file"
             path.write_bytes(content)
             self._upload(path, draft)
-        try:
-            return self._rename(draft, final)
-        finally:
-            with suppress(OSError), _java_errors():
-                self._files.delete(draft, False)
+            try:
+                return self._rename(draft, final)
+            finally:
+                with suppress(OSError), _java_errors():
+                    self._files.delete(draft, False)
 
     def _is_there(self, path: Any) -> bool:
         with _java_errors():
