@@ -25,16 +25,6 @@ class CheckFormat(StrEnum):
     JSON = "json"
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    file: str
-    result: Program | ProgramError
-
-    @property
-    def status(self) -> int:
-        return exit_status(self.result) if isinstance(self.result, ProgramError) else 0
-
-
 def check(
     files: Annotated[list[str], typer.Argument(metavar="FILE", help="Programs to check.", show_default=False)],
     output: Annotated[
@@ -65,6 +55,16 @@ def check(
             if spark:
                 _print_diagnosis(outcome.file)
     raise typer.Exit(max(outcome.status for outcome in outcomes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    file: str
+    result: Program | ProgramError
+
+    @property
+    def status(self) -> int:
+        return exit_status(self.result) if isinstance(self.result, ProgramError) else 0
 
 
 def _outcome(file: str) -> _Outcome:

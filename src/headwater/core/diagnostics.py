@@ -18,7 +18,6 @@ class Severity(Enum):
 
     ERROR = "error"
     WARNING = "warning"
-    NOTE = "note"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,13 @@ from headwater.core.types import Type
 Scalar: TypeAlias = int | float | str | bool
 
 
+class Kind(Enum):
+    """Whether the rows of a declared relation carry a time."""
+
+    STREAM = "stream"
+    RELATION = "relation"
+
+
 def _span() -> Any:
     return field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -167,13 +174,6 @@ class Rule:
     label: str | None = None
     origin: Rule | None = field(default=None, compare=False, repr=False, kw_only=True)
     span: Span | None = _span()
-
-
-class Kind(Enum):
-    """Whether the rows of a declared relation carry a time."""
-
-    STREAM = "stream"
-    RELATION = "relation"
 
 
 @dataclass(frozen=True, slots=True)

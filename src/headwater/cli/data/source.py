@@ -26,14 +26,6 @@ from headwater.program.nearest import nearest
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """A file for a relation, as an option names it."""
-
-    relation: str
-    path: Path
-
-
-@dataclass(frozen=True, slots=True)
 class Data:
     """What the files of a run hold."""
 
@@ -51,6 +43,14 @@ class Data:
     @property
     def notes(self) -> tuple[str, ...]:
         return tuple(note for file in self.files for note in file.notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A file for a relation, as an option names it."""
+
+    relation: str
+    path: Path
 
 
 def load_program(file: str, queries: Sequence[str]) -> CompiledProgram:

@@ -12,27 +12,8 @@ from typing import Any
 from lark import Token
 
 from headwater.core.types import ONE_WORD, Type, list_named
+from headwater.language import syntax
 from headwater.language.datalog.build_terms import Children, TermBuilder, name_of
-from headwater.language.syntax import (
-    Aggregate,
-    Atom,
-    Call,
-    ColumnDeclaration,
-    Comparison,
-    Constant,
-    Declaration,
-    Duration,
-    Goal,
-    Head,
-    Include,
-    Kind,
-    Negation,
-    Query,
-    Rule,
-    Statement,
-    Term,
-    Window,
-)
 
 _SPELT = {
     Type.INT: "int integer long bigint",
@@ -56,14 +37,14 @@ class Builder(TermBuilder):
 
     declarations = columns = kinds = column_names = head_args = aggregate_args = goals = TermBuilder.terms
 
-    def rule(self, children: Children) -> list[Statement]:
+    def rule(self, children: Children) -> list[syntax.Statement]:
         label, head, goals = children
         start = self._start(label) if label is not None else head.span.start
         end = goals[-1].span.end if goals else head.span.end
         name = name_of(label.rstrip(":").rstrip()) if label is not None else None
-        return [Rule(head, tuple(goals or ()), name, span=self._lines.span(start, end))]
+        return [syntax.Rule(head, tuple(goals or ()), name, span=self._lines.span(start, end))]
 
-    def declaration(self, children: Children) -> list[Statement]:
+    def declaration(self, children: Children) -> list[syntax.Statement]:
         kind, (name, columns, end), *options = children
         key: tuple[str, ...] | None = None
         others: dict[str, Any] = {}
@@ -74,41 +55,41 @@ class Builder(TermBuilder):
                 case _:
                     key, end = option
         span = self._between(kind, end)
-        return [Declaration(Kind(kind.lower()), name_of(name), columns, key, **others, span=span)]
+        return [syntax.Declaration(syntax.Kind(kind.lower()), name_of(name), columns, key, **others, span=span)]
 
-    def block(self, children: Children) -> Declaration:
+    def block(self, children: Children) -> syntax.Declaration:
         written, (name, columns, end) = children
         if written is not None:
-            kind = Kind(written.lower())
+            kind = syntax.Kind(written.lower())
         else:
             timed = bool(columns) and columns[0].type is Type.TIMESTAMP
-            kind = Kind.STREAM if timed else Kind.RELATION
-        return Declaration(kind, name_of(name), columns, span=self._between(written or name, end))
+            kind = syntax.Kind.STREAM if timed else syntax.Kind.RELATION
+        return syntax.Declaration(kind, name_of(name), columns, span=self._between(written or name, end))
 
-    def query(self, children: Children) -> list[Statement]:
+    def query(self, children: Children) -> list[syntax.Statement]:
         word, atom, window = children
         end = (window or atom).span.end
-        return [Query(atom, window, span=self._lines.span(self._start(word), end))]
+        return [syntax.Query(atom, window, span=self._lines.span(self._start(word), end))]
 
-    def include_file(self, children: Children) -> list[Include]:
+    def include_file(self, children: Children) -> list[syntax.Include]:
         word, path, labels, _ = children
-        return [Include(self._unescape(path), labels or (), span=self._between(word, path))]
+        return [syntax.Include(self._unescape(path), labels or (), span=self._between(word, path))]
 
-    def include_labels(self, children: Children) -> list[Include]:
+    def include_labels(self, children: Children) -> list[syntax.Include]:
         word, labels, end = children
-        return [Include(None, labels, span=self._between(word, end))]
+        return [syntax.Include(None, labels, span=self._between(word, end))]
 
     def labels(self, children: Children) -> tuple[str, ...]:
         return tuple(name_of(label) for label in children)
 
-    def signature(self, children: Children) -> tuple[Token, tuple[ColumnDeclaration, ...], Token]:
+    def signature(self, children: Children) -> tuple[Token, tuple[syntax.ColumnDeclaration, ...], Token]:
         name, columns, end = children
         return name, tuple(columns or ()), end
 
-    def column(self, children: Children) -> ColumnDeclaration:
+    def column(self, children: Children) -> syntax.ColumnDeclaration:
         name, (kind, end), maybe = children
         span = self._between(name, maybe or end)
-        return ColumnDeclaration(name_of(name), kind, maybe is not None, span=span)
+        return syntax.ColumnDeclaration(name_of(name), kind, maybe is not None, span=span)
 
     def kind(self, children: Children) -> tuple[Type, Token]:
         """A type, and the token it ends with."""
@@ -135,20 +116,20 @@ class Builder(TermBuilder):
         _, names, end = children
         return tuple(name_of(name) for name in names), end
 
-    def ttl(self, children: Children) -> tuple[str, Duration | int]:
+    def ttl(self, children: Children) -> tuple[str, syntax.Duration | int]:
         return "ttl", children[1]
 
-    def lateness(self, children: Children) -> tuple[str, Duration | int]:
+    def lateness(self, children: Children) -> tuple[str, syntax.Duration | int]:
         return "lateness", children[1]
 
     def optional(self, _: Children) -> tuple[str, bool]:
         return "optional", True
 
-    def window(self, children: Children) -> Window:
+    def window(self, children: Children) -> syntax.Window:
         word, size, slide, end = children
-        return Window(size, slide, span=self._between(word, end))
+        return syntax.Window(size, slide, span=self._between(word, end))
 
-    def extent(self, children: Children) -> Duration | int:
+    def extent(self, children: Children) -> syntax.Duration | int:
         number = children[0]
         if len(children) > 1:
             return self._duration(number, children[1])
@@ -159,17 +140,17 @@ class Builder(TermBuilder):
         value = self._integer(number)
         return value if value is not None else 0
 
-    def head(self, children: Children) -> Head:
+    def head(self, children: Children) -> syntax.Head:
         name, args, end = children
-        return Head(name_of(name), tuple(args or ()), span=self._between(name, end or name))
+        return syntax.Head(name_of(name), tuple(args or ()), span=self._between(name, end or name))
 
-    def aggregate(self, children: Children) -> Aggregate:
+    def aggregate(self, children: Children) -> syntax.Aggregate:
         name, _, args, end = children
         span = self._between(name, end)
         limit: int | None = None
         match args:
-            case [Constant(value=int() as first, type=Type.INT), (*items,)] | [
-                Constant(value=int() as first, type=Type.INT),
+            case [syntax.Constant(value=int() as first, type=Type.INT), (*items,)] | [
+                syntax.Constant(value=int() as first, type=Type.INT),
                 *items,
             ] if items:
                 limit = first
@@ -181,49 +162,49 @@ class Builder(TermBuilder):
         if any(isinstance(arg, list) for arg in args):
             self._report("HW101", "a group of values stands alone in an aggregate", span, hint="as in `mcount<(K, N)>`")
             args = []
-        return Aggregate(name_of(name), tuple(args), limit, span=span)
+        return syntax.Aggregate(name_of(name), tuple(args), limit, span=span)
 
     def group(self, children: Children) -> Children:
         return children[:-1]
 
-    def holds(self, children: Children) -> Goal:
+    def holds(self, children: Children) -> syntax.Goal:
         mark, term = children
         return self._atom(mark, term)
 
-    def negated(self, children: Children) -> Goal:
+    def negated(self, children: Children) -> syntax.Goal:
         word, mark, term = children
         atom = self._atom(mark, term)
-        return Negation(atom, span=self._lines.span(self._start(word), term.span.end))
+        return syntax.Negation(atom, span=self._lines.span(self._start(word), term.span.end))
 
-    def negated_comparison(self, children: Children) -> Goal:
+    def negated_comparison(self, children: Children) -> syntax.Goal:
         word, left, operator, right = children
         opposite = _OPPOSITE[_OPERATORS.get(operator, str(operator))]
         span = self._lines.span(self._start(word), right.span.end)
         self._report("HW111", "a comparison is negated by its opposite", span, hint=f"write `{opposite}` instead")
-        return Comparison(opposite, left, right, span=span)
+        return syntax.Comparison(opposite, left, right, span=span)
 
-    def comparison(self, children: Children) -> Comparison:
+    def comparison(self, children: Children) -> syntax.Comparison:
         left, operator, right = children
         op = _OPERATORS.get(operator, str(operator))
-        return Comparison(op, left, right, span=self._lines.span(left.span.start, right.span.end))
+        return syntax.Comparison(op, left, right, span=self._lines.span(left.span.start, right.span.end))
 
-    def atom(self, children: Children) -> Atom:
+    def atom(self, children: Children) -> syntax.Atom:
         name, args, end = children
-        return Atom(name_of(name), tuple(args or ()), span=self._between(name, end or name))
+        return syntax.Atom(name_of(name), tuple(args or ()), span=self._between(name, end or name))
 
-    def _atom(self, mark: Token | None, term: Term) -> Atom:
+    def _atom(self, mark: Token | None, term: syntax.Term) -> syntax.Atom:
         assert term.span is not None
         begin = term.span.start
         span = self._lines.span(self._start(mark) if mark is not None else begin, term.span.end)
         match term:
-            case Call(function, args):
-                return Atom(function, args, mark is not None, span=span)
-            case Constant(value=str() as name, location=False) if self._lines.source.text[begin] not in "\"'":
-                return Atom(name, (), mark is not None, span=span)
+            case syntax.Call(function, args):
+                return syntax.Atom(function, args, mark is not None, span=span)
+            case syntax.Constant(value=str() as name, location=False) if self._lines.source.text[begin] not in "\"'":
+                return syntax.Atom(name, (), mark is not None, span=span)
             case _:
                 hint = "compare it, as in `X = ...`, or remove it"
                 if span.source.text.startswith("-", span.start):
                     hint = "a negated relation is written `!p(X)`"
                 note = "a goal is a relation, a comparison, or a negated relation"
                 self._report("HW111", "this is a value, not a goal", span, note=note, hint=hint)
-                return Atom("", (), span=span)
+                return syntax.Atom("", (), span=span)

@@ -12,19 +12,8 @@ from lark import Token, Transformer
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.core.types import Type
+from headwater.language import syntax
 from headwater.language.lines import Lines
-from headwater.language.syntax import (
-    Binary,
-    Call,
-    Constant,
-    Duration,
-    Include,
-    ListTerm,
-    Statement,
-    Term,
-    Variable,
-    Wildcard,
-)
 from headwater.language.units import UNITS, duration
 
 Children: TypeAlias = list[Any]
@@ -34,7 +23,7 @@ _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
 
 
-class TermBuilder(Transformer[Token, list[Statement | Include]]):
+class TermBuilder(Transformer[Token, list[syntax.Statement | syntax.Include]]):
     """`turn_to` a text first; then each method makes the node of the grammar rule of its name."""
 
     def __init__(self) -> None:
@@ -57,7 +46,7 @@ class TermBuilder(Transformer[Token, list[Statement | Include]]):
     def terms(self, children: Children) -> Children:
         return children
 
-    def arithmetic(self, children: Children) -> Term:
+    def arithmetic(self, children: Children) -> syntax.Term:
         """Folds `A + B * C - D` to the left, products before sums."""
         sums: list[Any] = [children[0]]
         for op, operand in zip(children[1::2], children[2::2], strict=True):
@@ -65,94 +54,94 @@ class TermBuilder(Transformer[Token, list[Statement | Include]]):
                 sums[-1] = self._binary(sums[-1], op, operand)
             else:
                 sums += [op, operand]
-        term: Term = sums[0]
+        term: syntax.Term = sums[0]
         for op, operand in zip(sums[1::2], sums[2::2], strict=True):
             term = self._binary(term, op, operand)
         return term
 
-    def _binary(self, left: Any, op: Token, right: Any) -> Binary:
-        return Binary(str(op), left, right, span=self._lines.span(left.span.start, right.span.end))
+    def _binary(self, left: Any, op: Token, right: Any) -> syntax.Binary:
+        return syntax.Binary(str(op), left, right, span=self._lines.span(left.span.start, right.span.end))
 
-    def negative(self, children: Children) -> Term:
+    def negative(self, children: Children) -> syntax.Term:
         minus, term = children
         begin, end = term.span.start, term.span.end
         span = self._lines.span(self._start(minus), end)
         match term:
-            case Constant(value=bool() | str()):
+            case syntax.Constant(value=bool() | str()):
                 pass
-            case Constant(value=int() | float() as value):
+            case syntax.Constant(value=int() | float() as value):
                 self._too_large.pop(begin, None)
                 return replace(term, value=-value, span=span)
-            case Constant(value=Duration(microseconds)):
-                return replace(term, value=Duration(-microseconds), span=span)
+            case syntax.Constant(value=syntax.Duration(microseconds)):
+                return replace(term, value=syntax.Duration(-microseconds), span=span)
             case _:
                 pass
-        return Binary("-", Constant(0, Type.INT, span=span), term, span=span)
+        return syntax.Binary("-", syntax.Constant(0, Type.INT, span=span), term, span=span)
 
-    def bracketed(self, children: Children) -> Term:
-        term: Term = children[0]
+    def bracketed(self, children: Children) -> syntax.Term:
+        term: syntax.Term = children[0]
         return term
 
-    def variable(self, children: Children) -> Variable:
+    def variable(self, children: Children) -> syntax.Variable:
         (token,) = children
-        return Variable(str(token), span=self._at(token))
+        return syntax.Variable(str(token), span=self._at(token))
 
-    def wildcard(self, children: Children) -> Wildcard:
-        return Wildcard(span=self._at(children[0]))
+    def wildcard(self, children: Children) -> syntax.Wildcard:
+        return syntax.Wildcard(span=self._at(children[0]))
 
-    def number(self, children: Children) -> Constant:
+    def number(self, children: Children) -> syntax.Constant:
         (token,) = children
         if not token.isdigit():
-            return Constant(float(token), Type.FLOAT, span=self._at(token))
+            return syntax.Constant(float(token), Type.FLOAT, span=self._at(token))
         value = self._integer(token)
-        return Constant(0 if value is None else value, Type.INT, span=self._at(token))
+        return syntax.Constant(0 if value is None else value, Type.INT, span=self._at(token))
 
-    def duration(self, children: Children) -> Constant:
+    def duration(self, children: Children) -> syntax.Constant:
         number, unit = children
-        return Constant(self._duration(number, unit), Type.DURATION, span=self._between(number, unit))
+        return syntax.Constant(self._duration(number, unit), Type.DURATION, span=self._between(number, unit))
 
-    def string(self, children: Children) -> Constant:
+    def string(self, children: Children) -> syntax.Constant:
         (token,) = children
-        return Constant(self._unescape(token), Type.STRING, span=self._at(token))
+        return syntax.Constant(self._unescape(token), Type.STRING, span=self._at(token))
 
-    def name(self, children: Children) -> Constant | ListTerm:
+    def name(self, children: Children) -> syntax.Constant | syntax.ListTerm:
         (token,) = children
         span = self._at(token)
         match str(token):
             case "true" | "false":
-                return Constant(token == "true", Type.BOOL, span=span)
+                return syntax.Constant(token == "true", Type.BOOL, span=span)
             case "nil":
-                return ListTerm((), span=span)
+                return syntax.ListTerm((), span=span)
             case "null":
-                return Constant(None, None, span=span)
+                return syntax.Constant(None, None, span=span)
             case written:
-                return Constant(name_of(written), Type.STRING, span=span)
+                return syntax.Constant(name_of(written), Type.STRING, span=span)
 
-    def located(self, children: Children) -> Term:
+    def located(self, children: Children) -> syntax.Term:
         mark, term = children
         span = self._lines.span(self._start(mark), term.span.end)
         match term:
-            case Variable() | Constant():
+            case syntax.Variable() | syntax.Constant():
                 return replace(term, location=True, span=span)
-            case Wildcard():
+            case syntax.Wildcard():
                 return replace(term, span=span)
             case _:
                 self._report("HW116", "`@` marks a variable or a constant", span)
-                return Wildcard(span=span)
+                return syntax.Wildcard(span=span)
 
-    def call(self, children: Children) -> Call:
+    def call(self, children: Children) -> syntax.Call:
         name, args, end = children
-        return Call(name_of(name), tuple(args or ()), span=self._between(name, end))
+        return syntax.Call(name_of(name), tuple(args or ()), span=self._between(name, end))
 
-    def list_term(self, children: Children) -> ListTerm:
+    def list_term(self, children: Children) -> syntax.ListTerm:
         begin, items, end = children
-        return ListTerm(tuple(items or ()), span=self._between(begin, end))
+        return syntax.ListTerm(tuple(items or ()), span=self._between(begin, end))
 
-    def split_list(self, children: Children) -> ListTerm:
+    def split_list(self, children: Children) -> syntax.ListTerm:
         begin, items, tail, end = children
-        return ListTerm(tuple(items), tail, span=self._between(begin, end))
+        return syntax.ListTerm(tuple(items), tail, span=self._between(begin, end))
 
-    def _duration(self, number: Token, unit: Token) -> Duration:
+    def _duration(self, number: Token, unit: Token) -> syntax.Duration:
         found = duration(str(number), str(unit))
         if found is None and unit.lower() in UNITS:
             self._report("HW108", f"`{number} {unit}` does not fit into 64 bits", self._between(number, unit))
@@ -161,7 +150,7 @@ class TermBuilder(Transformer[Token, list[Statement | Include]]):
             note = "the units are ms, seconds, minutes, hours, days, weeks, months (30 days) and years (365 days)"
             hint = f"did you mean `{close[0]}`?" if close else None
             self._report("HW110", f"there is no unit of time `{unit}`", self._at(unit), note=note, hint=hint)
-        return found or Duration(0)
+        return found or syntax.Duration(0)
 
     def _integer(self, token: Token) -> int | None:
         """The one value that fits only when negated is reported unless a minus sign turns up before it."""

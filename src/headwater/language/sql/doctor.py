@@ -22,15 +22,6 @@ from headwater.language.sql.text.statements import SqlQuery, SqlView, Statement,
 from headwater.language.syntax import Declaration, Kind
 
 
-class Verdict(Enum):
-    """What Spark does with a recursion."""
-
-    FINE = "fine"
-    LIMITED = "may hit the level limit"
-    INCOMPLETE = "silently incomplete"
-    REJECTED = "rejected"
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What Spark does with one view or statement, why, and what we do."""
@@ -45,6 +36,15 @@ class Finding:
     def __str__(self) -> str:
         error = f" ({self.error})" if self.error else ""
         return f"{self.name}: Spark: {self.verdict.value}{error}: {self.why}\n  Headwater: {self.ours}"
+
+
+class Verdict(Enum):
+    """What Spark does with a recursion."""
+
+    FINE = "fine"
+    LIMITED = "may hit the level limit"
+    INCOMPLETE = "silently incomplete"
+    REJECTED = "rejected"
 
 
 _ENDS = "computes the set of rows that follow, and stops when nothing new does"

@@ -17,6 +17,7 @@ from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source, Span
 from headwater.core.types import Type
+from headwater.language import syntax
 from headwater.language.sql.query.arguments import bare, unread
 from headwater.language.sql.query.prune import pruned
 from headwater.language.sql.query.queries import Queries
@@ -27,19 +28,6 @@ from headwater.language.sql.text.parsed import NotTranslated, SqlText
 from headwater.language.sql.text.shape import mentioned
 from headwater.language.sql.text.statements import SqlQuery, SqlView, Statement, read_statements
 from headwater.language.sql.text.wording import TOO_DEEP
-from headwater.language.syntax import (
-    Atom,
-    ColumnDeclaration,
-    Declaration,
-    Heading,
-    Kind,
-    Ordering,
-    Query,
-    Tree,
-    Variable,
-    Wildcard,
-    Window,
-)
 
 MOST_PROBLEMS = 50
 _MOST_ROWS = 2**62  # a LIMIT beyond it takes nothing away
@@ -50,14 +38,14 @@ class _Shown:
     """A view that the program shows, and how."""
 
     table: SqlTable
-    window: Window | None
-    order: tuple[Ordering, ...]
+    window: syntax.Window | None
+    order: tuple[syntax.Ordering, ...]
     limit: int | None
     offset: int
     place: Span | None
 
 
-def translate(source: Source, tables: Mapping[str, Schema] | None = None) -> Tree:
+def translate(source: Source, tables: Mapping[str, Schema] | None = None) -> syntax.Tree:
     """The tree of an SQL text. `tables` are those that are known from outside, with their columns."""
     text = SqlText(source)
     statements, problems = read_statements(text)
@@ -68,7 +56,7 @@ def translate(source: Source, tables: Mapping[str, Schema] | None = None) -> Tre
 
 def translate_statements(
     text: SqlText, statements: list[Statement], tables: Mapping[str, Schema] | None = None
-) -> Tree:
+) -> syntax.Tree:
     """The tree of statements that were read."""
     try:
         first = _Program(text, statements, tables or {}, {})
@@ -81,7 +69,7 @@ def translate_statements(
         raise SyntaxProblem((replace(TOO_DEEP, span=_deepest(text, statements)),)) from None
 
 
-def translate_views(text: SqlText, views: Sequence[SqlView], tables: Mapping[str, Schema]) -> Tree:
+def translate_views(text: SqlText, views: Sequence[SqlView], tables: Mapping[str, Schema]) -> syntax.Tree:
     """The tree of some views of a text, all of them shown; `tables` has the columns of everything else they read.
 
     Rows are only ever added to these tables, so copies of a row are kept only where they count.
@@ -110,7 +98,9 @@ class _Program:
         self.text = text
         self.statements = statements
         self.declarations = {
-            statement.relation.lower(): statement for statement in statements if isinstance(statement, Declaration)
+            statement.relation.lower(): statement
+            for statement in statements
+            if isinstance(statement, syntax.Declaration)
         }
         self.context = Translation(text, {})
         self.shown: list[_Shown] = []
@@ -167,9 +157,9 @@ class _Program:
                 self.context.problems.append(self.text.problem("HW232", message, table.span, hint=hint))
 
     def _declared_twice(self) -> None:
-        seen: dict[str, Declaration] = {}
+        seen: dict[str, syntax.Declaration] = {}
         for statement in self.statements:
-            if isinstance(statement, Declaration):
+            if isinstance(statement, syntax.Declaration):
                 name = statement.relation.lower()
                 if name in seen:
                     self.text.refuse("HW204", f"table `{statement.relation}` is declared twice", statement.span)
@@ -235,7 +225,7 @@ class _Program:
             found = tuple(self._ordered(each, table) for each in order)
         self.shown.append(_Shown(table, query.window, found, limit, offset or 0, query.span))
 
-    def _ordered(self, node: exp.Expr, table: SqlTable) -> Ordering:
+    def _ordered(self, node: exp.Expr, table: SqlTable) -> syntax.Ordering:
         found = self._by_name(node, table)
         if found is None:
             self.text.refuse("HW230", "ORDER BY of a UNION names a column of the result, or its number", node)
@@ -250,12 +240,12 @@ class _Program:
             return min(int(value.this), _MOST_ROWS)
         self.text.refuse("HW117", f"{part.upper()} takes a number", clause, hint=f"write {part.upper()} 10")
 
-    def _ordering(self, node: exp.Expr, column: int) -> Ordering:
+    def _ordering(self, node: exp.Expr, column: int) -> syntax.Ordering:
         descending = bool(node.args.get("desc"))
         first = node.args.get("nulls_first")
-        return Ordering(column, descending, not descending if first is None else bool(first))
+        return syntax.Ordering(column, descending, not descending if first is None else bool(first))
 
-    def _by_name(self, node: exp.Expr, table: SqlTable) -> Ordering | None:
+    def _by_name(self, node: exp.Expr, table: SqlTable) -> syntax.Ordering | None:
         wanted = node.this
         if isinstance(wanted, exp.Literal) and str(wanted.this).isdigit() and int(wanted.this) <= len(table.columns):
             return self._ordering(node, int(wanted.this) - 1)
@@ -285,7 +275,7 @@ class _Program:
 
     # The tree
 
-    def tree(self) -> Tree:
+    def tree(self) -> syntax.Tree:
         tables = {table.relation: table for table in self.context.tables.values()} | self.context.made
         shown = {each.table.relation for each in self.shown}
         known = self.declarations.keys() | (self._given if self._counted else set())
@@ -293,27 +283,29 @@ class _Program:
         rules = pruned(self.context.rules, tables, shown | counted)
         defined = {rule.head.relation for rule in rules}
         headings = tuple(
-            Heading(name, (*_names(table), *_hidden(table)), table.hidden, ordered=not table.mentioned)
+            syntax.Heading(name, (*_names(table), *_hidden(table)), table.hidden, ordered=not table.mentioned)
             for name, table in tables.items()
             if name in defined or table.base
         )
         declared = tuple(self._declaration(table) for table in self.context.tables.values() if self._is_typed(table))
         asked = tuple(map(_query, self.shown))
-        return Tree((*declared, *rules, *asked), headings, self._text(), tuple(self.context.notes))
+        return syntax.Tree((*declared, *rules, *asked), headings, self._text(), tuple(self.context.notes))
 
     def _is_typed(self, table: SqlTable) -> bool:
         key = table.relation.lower()
         return key in self.declarations or (key in self._given and table.is_typed)
 
-    def _declaration(self, table: SqlTable) -> Declaration:
+    def _declaration(self, table: SqlTable) -> syntax.Declaration:
         given = self.declarations.get(table.relation.lower())
-        copies = tuple(ColumnDeclaration(name, Type.INT) for name in _hidden(table))
+        copies = tuple(syntax.ColumnDeclaration(name, Type.INT) for name in _hidden(table))
         if given is not None:
             return replace(given, columns=(*given.columns, *copies))
         columns = tuple(
-            ColumnDeclaration(column.name, column.type, column.nullable) for column in table.columns if column.type
+            syntax.ColumnDeclaration(column.name, column.type, column.nullable)
+            for column in table.columns
+            if column.type
         )
-        return Declaration(Kind.RELATION, table.relation, (*columns, *copies))
+        return syntax.Declaration(syntax.Kind.RELATION, table.relation, (*columns, *copies))
 
     def _text(self) -> str:
         """The SQL with the tables that were known from outside declared in it."""
@@ -328,11 +320,11 @@ class _Program:
         return "".join(lines) + self.text.source.text
 
 
-def _query(shown: _Shown) -> Query:
+def _query(shown: _Shown) -> syntax.Query:
     width, arity = len(shown.table.columns), shown.table.arity
-    args = tuple(Variable(f"C{at}") if at < width else Wildcard() for at in range(arity))
-    atom = Atom(shown.table.relation, args, span=shown.place)
-    return Query(atom, shown.window, shown.order, shown.limit, shown.offset, span=shown.place)
+    args = tuple(syntax.Variable(f"C{at}") if at < width else syntax.Wildcard() for at in range(arity))
+    atom = syntax.Atom(shown.table.relation, args, span=shown.place)
+    return syntax.Query(atom, shown.window, shown.order, shown.limit, shown.offset, span=shown.place)
 
 
 def _names(table: SqlTable) -> list[str]:
@@ -349,11 +341,11 @@ def _hidden(table: SqlTable) -> tuple[str, ...]:
     return tuple(f"hidden'{at}" for at in range(1, table.hidden + 1))
 
 
-def _declared(declaration: Declaration) -> SqlTable:
+def _declared(declaration: syntax.Declaration) -> SqlTable:
     columns = [SqlColumn(column.name, column.type, column.nullable) for column in declaration.columns]
     places = {column.name: at for at, column in enumerate(columns)}
     key = tuple(places[name] for name in declaration.key if name in places) if declaration.key else None
-    single = key is not None or declaration.kind is Kind.STREAM
+    single = key is not None or declaration.kind is syntax.Kind.STREAM
     return SqlTable(declaration.relation, columns, hidden=0 if single else 1, key=key, base=True, span=declaration.span)
 
 

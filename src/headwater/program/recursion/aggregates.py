@@ -20,14 +20,6 @@ from types import MappingProxyType
 from headwater.language.syntax import Aggregate, Head, Rule, Statement, Term, Tree
 
 
-class Trend(Enum):
-    """Which way a value moves as rows are added."""
-
-    FALLS = "falls"
-    RISES = "rises"
-    WAVERS = "wavers"
-
-
 @dataclass(frozen=True, slots=True)
 class AggregateKind:
     """`pairs`: it takes `(K, N)`. `pools`: a rule without aggregate can add its value as one more binding."""
@@ -45,6 +37,14 @@ class AggregateKind:
     @property
     def monotone(self) -> bool:
         return self.trend is not Trend.WAVERS
+
+
+class Trend(Enum):
+    """Which way a value moves as rows are added."""
+
+    FALLS = "falls"
+    RISES = "rises"
+    WAVERS = "wavers"
 
 
 AGGREGATES: Mapping[str, AggregateKind] = MappingProxyType(

@@ -23,7 +23,6 @@ from headwater.language.syntax import ColumnDeclaration, Declaration, Duration, 
 from headwater.language.units import duration
 
 _SET_WORDS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS"})
-_AFTER_BRACKET = _SET_WORDS | {"ORDER", "LIMIT", "OFFSET", "JOIN"}
 _CREATE_WORDS = frozenset({"OR", "REPLACE", "GLOBAL", "TEMP", "TEMPORARY", "EXTERNAL", "RECURSIVE", "MATERIALIZED"})
 
 
