@@ -8,8 +8,9 @@ import pytest
 
 import headwater
 from headwater.core.source import Source
-from headwater.language.datalog.parse import parse, parse_file
+from headwater.language.datalog.parse import parse
 from headwater.language.datalog.printer import print_tree
+from headwater.language.reading import read_program
 from headwater.language.syntax import Query
 
 FOLDER = Path(__file__).parents[1] / "examples"
@@ -18,7 +19,7 @@ EXAMPLES = sorted(FOLDER.glob("*.dl"))
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_it_parses_and_prints(path: Path) -> None:
-    tree = parse_file(path)
+    tree = read_program(path)
     assert parse(Source("<printed>", print_tree(tree))) == tree
     assert any(isinstance(statement, Query) for statement in tree.statements)
 

@@ -9,8 +9,9 @@ import pytest
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source, Span
-from headwater.language.datalog.parse import parse, parse_file
+from headwater.language.datalog.parse import parse
 from headwater.language.datalog.printer import print_tree
+from headwater.language.reading import read_program
 
 
 def test_a_path_is_relative_to_the_file_that_includes(tmp_path: Path) -> None:
@@ -19,7 +20,7 @@ def test_a_path_is_relative_to_the_file_that_includes(tmp_path: Path) -> None:
     (tmp_path / "inner" / "a.dl").write_text('#include "b.dl"\na(1).')
     (tmp_path / "inner" / "b.dl").write_text('#include "../inner/a.dl2"\nb(X) :- a(X).')
     (tmp_path / "inner" / "a.dl2").write_text("z(1).")
-    assert print_tree(parse_file(tmp_path / "main.dl")) == "z(1).\nb(X) :- a(X).\na(1).\nc(X) :- b(X).\n"
+    assert print_tree(read_program(tmp_path / "main.dl")) == "z(1).\nb(X) :- a(X).\na(1).\nc(X) :- b(X).\n"
 
 
 def test_a_file_reached_by_two_ways_comes_in_once(tmp_path: Path) -> None:
@@ -27,7 +28,7 @@ def test_a_file_reached_by_two_ways_comes_in_once(tmp_path: Path) -> None:
     (tmp_path / "left.dl").write_text('#include "base.dl"\nl(X) :- e(X).')
     (tmp_path / "right.dl").write_text('#include "./base.dl"\nr(X) :- e(X).')
     (tmp_path / "main.dl").write_text('#include "left.dl"\n#include "right.dl"\n')
-    printed = print_tree(parse_file(tmp_path / "main.dl"))
+    printed = print_tree(read_program(tmp_path / "main.dl"))
     assert printed == "relation e(a: int).\nl(X) :- e(X).\nr(X) :- e(X).\n"
 
 
@@ -35,7 +36,7 @@ def test_mistakes_of_all_files_are_reported_together(tmp_path: Path) -> None:
     (tmp_path / "wrong.dl").write_text("p(a b).")
     (tmp_path / "main.dl").write_text('#include "wrong.dl"\n#include "missing.dl"\nq(c d).')
     with pytest.raises(SyntaxProblem) as caught:
-        parse_file(tmp_path / "main.dl")
+        read_program(tmp_path / "main.dl")
     places = [(Path(d.span.source.name).name, d.code) for d in caught.value.diagnostics if d.span]
     assert places == [("main.dl", "HW101"), ("wrong.dl", "HW101"), ("main.dl", "HW113")]
 
@@ -58,6 +59,6 @@ def test_a_long_row_of_files_is_refused_before_the_stack_ends() -> None:
 
 def test_a_missing_program_file_is_a_syntax_problem_without_a_place(tmp_path: Path) -> None:
     with pytest.raises(SyntaxProblem) as caught:
-        parse_file(tmp_path / "none.dl")
+        read_program(tmp_path / "none.dl")
     assert caught.value.diagnostics[0].span is None
     assert "there is no such file" in str(caught.value)

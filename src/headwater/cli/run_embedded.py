@@ -13,7 +13,7 @@ from headwater.cli.data.fed_database import Applied, Session
 from headwater.cli.data.options import Feed
 from headwater.cli.run import Show, ViewFormat
 from headwater.cli.screen.progress import ProgressLine
-from headwater.cli.screen.report import INTERRUPTED, counted, show_error
+from headwater.cli.screen.report import INTERRUPTED, counted, ends_on_error, show_error
 from headwater.cli.screen.tables import show_change, show_view, terminal
 from headwater.core.errors import HeadwaterError
 from headwater.engine.guard import Guard
@@ -47,30 +47,24 @@ class Running:
 
     def run(self, file: str, feed: Feed, until: str | None, guard: Guard) -> None:
         status = 0
-        with ProgressLine(quiet=feed.quiet) as progress:
+        with ProgressLine(quiet=feed.quiet) as progress, ends_on_error("interrupted: nothing was applied"):
+            if self._output is not None:
+                make_folder(self._output)
+            session = Session(file, feed, guard, progress, until=until)
+            self._refuse_several(session)
+            session.load()
+            self._feeds = {name: [] for name in session.program.outputs}
+            done: list[Applied] = []
             try:
-                if self._output is not None:
-                    make_folder(self._output)
-                session = Session(file, feed, guard, progress, until=until)
-                self._refuse_several(session)
-                session.load()
-                self._feeds = {name: [] for name in session.program.outputs}
-                done: list[Applied] = []
-                try:
-                    for transaction in chain(session.feed(), session.advance()):
-                        done.append(transaction)
-                        self._keep(transaction)
-                except KeyboardInterrupt:
-                    status = INTERRUPTED
-                    typer.echo("interrupted: the views are those of the last finished transaction", err=True)
-                except HeadwaterError as error:
-                    status = show_error(error)
-                    typer.echo("note: the views are those of the last finished transaction", err=True)
-            except HeadwaterError as error:
-                raise typer.Exit(show_error(error)) from None
+                for transaction in chain(session.feed(), session.advance()):
+                    done.append(transaction)
+                    self._keep(transaction)
             except KeyboardInterrupt:
-                typer.echo("interrupted: nothing was applied", err=True)
-                raise typer.Exit(INTERRUPTED) from None
+                status = INTERRUPTED
+                typer.echo("interrupted: the views are those of the last finished transaction", err=True)
+            except HeadwaterError as error:
+                status = show_error(error)
+                typer.echo("note: the views are those of the last finished transaction", err=True)
         try:
             self._give(session, done)
         except HeadwaterError as error:

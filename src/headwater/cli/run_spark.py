@@ -17,7 +17,7 @@ from headwater.cli.data.fed_database import report_bad
 from headwater.cli.data.options import Feed
 from headwater.cli.data.source import expected_of, load_program, parse_given, read_files, require_given
 from headwater.cli.screen.progress import ProgressLine
-from headwater.cli.screen.report import INTERRUPTED, counted, show, show_error
+from headwater.cli.screen.report import counted, ends_on_error, show
 from headwater.cli.screen.tables import show_change, show_view, terminal
 from headwater.core.errors import HeadwaterError
 from headwater.core.types import Type
@@ -74,25 +74,24 @@ class SparkRunning:
             raise typer.BadParameter("only the output of streams goes to a URI; give --output a folder")
         from headwater.spark.session.session import SparkMissing, require_java  # late, as all of Spark: an extra
 
-        try:
-            require_java()
-            with ProgressLine(quiet=self._quiet) as progress:
-                progress.step(f"compiling {self._file}")
-                program = load_program(self._file, self._feed.queries or ())
-                if not self._quiet:
-                    show(program.warnings)
-                if self._until is not None:
-                    typed_moment(self._until, clock_type(program.checked))
-                progress.step("starting Spark")
-                self._start(program, progress)
-        except SparkMissing as error:
-            typer.echo(str(error), err=True)
-            raise typer.Exit(2) from None
-        except HeadwaterError as error:
-            raise typer.Exit(show_error(error)) from None
-        except KeyboardInterrupt:
-            typer.echo("interrupted: what was committed stays; start again to go on", err=True)
-            raise typer.Exit(INTERRUPTED) from None
+        with ends_on_error("interrupted: what was committed stays; start again to go on"):
+            try:
+                require_java()
+                with ProgressLine(quiet=self._quiet) as progress:
+                    self._compile_and_start(progress)
+            except SparkMissing as error:
+                typer.echo(str(error), err=True)
+                raise typer.Exit(2) from None
+
+    def _compile_and_start(self, progress: ProgressLine) -> None:
+        progress.step(f"compiling {self._file}")
+        program = load_program(self._file, self._feed.queries or ())
+        if not self._quiet:
+            show(program.warnings)
+        if self._until is not None:
+            typed_moment(self._until, clock_type(program.checked))
+        progress.step("starting Spark")
+        self._start(program, progress)
 
     def _start(self, program: CompiledProgram, progress: ProgressLine) -> None:
         from headwater.spark.inputs.arriving import arriving

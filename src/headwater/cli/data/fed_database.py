@@ -15,8 +15,8 @@ from headwater.cli.data.options import Feed
 from headwater.cli.data.source import load_program, parse_given, read_files, require_given
 from headwater.cli.screen.display import shown
 from headwater.cli.screen.progress import ProgressLine
-from headwater.cli.screen.report import INTERRUPTED, counted, show, show_error
-from headwater.core.errors import HeadwaterError, ProgramError
+from headwater.cli.screen.report import counted, ends_on_error, show, show_error
+from headwater.core.errors import ProgramError
 from headwater.database import Changes, Database
 from headwater.engine.codes.moments import typed_moment
 from headwater.engine.guard import Guard
@@ -149,17 +149,11 @@ class Session:
 
 def fed_database(file: str, feed: Feed, nodes: int = NODES) -> Database:
     """A program's database once it has all its rows; ends the command where it cannot have them."""
-    with ProgressLine(quiet=feed.quiet) as progress:
-        try:
-            session = Session(file, feed, guard_of(feed.guard, feed.memory), progress, nodes=nodes)
-            session.load()
-            for _ in session.feed():
-                pass
-        except HeadwaterError as error:
-            raise typer.Exit(show_error(error)) from None
-        except KeyboardInterrupt:
-            typer.echo("interrupted", err=True)
-            raise typer.Exit(INTERRUPTED) from None
+    with ProgressLine(quiet=feed.quiet) as progress, ends_on_error("interrupted"):
+        session = Session(file, feed, guard_of(feed.guard, feed.memory), progress, nodes=nodes)
+        session.load()
+        for _ in session.feed():
+            pass
     session.report_bad()
     return session.database
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -40,6 +42,18 @@ def show_error(error: HeadwaterError) -> int:
         return 2
     show_text(str(error))
     return 1
+
+
+@contextmanager
+def ends_on_error(interrupted: str) -> Iterator[None]:
+    """An error of ours, or Ctrl-C, inside ends the command with the status that goes with it."""
+    try:
+        yield
+    except HeadwaterError as error:
+        raise typer.Exit(show_error(error)) from None
+    except KeyboardInterrupt:
+        typer.echo(interrupted, err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def show_text(text: str) -> None:

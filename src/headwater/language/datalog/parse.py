@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from os import PathLike, fspath
 from threading import Lock
 
 from lark import Lark, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
@@ -38,13 +37,6 @@ def parse(source: Source, read: Reader = read_file) -> Tree:
     if problems:
         raise SyntaxProblem(tuple(problems[:MOST_PROBLEMS]))
     return Tree(tuple(statements))
-
-
-def parse_file(path: str | PathLike[str]) -> Tree:
-    found = read_file(fspath(path), None)
-    if isinstance(found, Diagnostic):
-        raise SyntaxProblem((found,))
-    return parse(found)
 
 
 def parse_statements(source: Source) -> tuple[list[Statement | Include], list[Diagnostic]]:
@@ -115,4 +107,4 @@ def _grammar() -> tuple[Lark, Builder]:
     return Lark(text, parser="lalr", start="statement", transformer=builder), builder
 
 
-__all__ = ["DEEPEST", "MOST_PROBLEMS", "parse", "parse_file", "parse_statements"]
+__all__ = ["DEEPEST", "MOST_PROBLEMS", "parse", "parse_statements"]
