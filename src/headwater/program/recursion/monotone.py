@@ -177,24 +177,24 @@ class _Flow:
                 assert_never(term)
 
     def _arithmetic(self, op: str, left: syntax.Term, right: syntax.Term) -> Trend | None:
-        one, two = self._trend(left), self._trend(right)
+        first, second = self._trend(left), self._trend(right)
         match op:
             case "+":
-                return _together([one, two], follow=True)
+                return _together([first, second], follow=True)
             case "-":
-                return _together([one, _FLIPPED[two] if two else None], follow=True)
+                return _together([first, _FLIPPED[second] if second else None], follow=True)
             case "*" | "/":
-                if one is not None and two is not None:
+                if first is not None and second is not None:
                     return Trend.WAVERS
-                if one is None and two is None:
+                if first is None and second is None:
                     return None
-                if one is not None and self._has_sign(right):
-                    return _FLIPPED[one] if _is_negative(right) else one
-                if two is not None and op == "*" and self._has_sign(left):
-                    return _FLIPPED[two] if _is_negative(left) else two
+                if first is not None and self._has_sign(right):
+                    return _FLIPPED[first] if _is_negative(right) else first
+                if second is not None and op == "*" and self._has_sign(left):
+                    return _FLIPPED[second] if _is_negative(left) else second
                 return Trend.WAVERS
             case _:
-                return _together([one, two], follow=False)
+                return _together([first, second], follow=False)
 
     def _has_sign(self, factor: syntax.Term) -> bool:
         if isinstance(factor, syntax.Variable):
@@ -202,14 +202,14 @@ class _Flow:
         return _is_nonnegative(factor) or _is_negative(factor)
 
     def _stays_true(self, op: str, left: syntax.Term, right: syntax.Term) -> bool:
-        one, two = self._trend(left), self._trend(right)
-        if one is None and two is None:
+        first, second = self._trend(left), self._trend(right)
+        if first is None and second is None:
             return True
         match op:
             case "<" | "<=":
-                return one in (None, Trend.FALLS) and two in (None, Trend.RISES)
+                return first in (None, Trend.FALLS) and second in (None, Trend.RISES)
             case ">" | ">=":
-                return one in (None, Trend.RISES) and two in (None, Trend.FALLS)
+                return first in (None, Trend.RISES) and second in (None, Trend.FALLS)
             case _:
                 return False
 
