@@ -13,6 +13,8 @@ from headwater.plan.model import Plan, PlannedStratum
 
 
 class StratumNames:
+    """The names of one stratum, its rules and its rows in messages."""
+
     def __init__(self, stratum: PlannedStratum, plan: Plan, context: Context) -> None:
         self.stratum = stratum
         self._plan = plan

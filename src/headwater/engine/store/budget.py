@@ -31,6 +31,8 @@ class RowsSpent(GuardError):
 
 
 class Budget:
+    """The memory that the tables and symbols of one shard may use."""
+
     __slots__ = ("_looked", "_shard", "_stores", "_symbols", "limit")
 
     def __init__(self, limit: int | None = None, shard: int | None = None) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 
 class Expiries:
+    """The rows of one store in the order in which their leases end."""
+
     __slots__ = ("_column", "_entered", "_runs", "_store")
 
     def __init__(self, store: Store) -> None:

@@ -32,6 +32,8 @@ class Entry:
 
 @dataclass(slots=True)
 class Journal:
+    """What one transaction has done to the stores of a shard."""
+
     entries: dict[str, list[Entry]] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)  # rows that a store had when it was first written to
     disturbed: set[str] = field(default_factory=set)  # stores of which rows changed that were there before

@@ -59,6 +59,8 @@ class Use:
 
 
 class Store:
+    """The rows of one table, their witnesses and their indexes."""
+
     def __init__(self, table: Table, budget: Budget = UNBOUNDED) -> None:
         self.table = table
         self.budget = budget
