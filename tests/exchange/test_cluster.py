@@ -32,8 +32,10 @@ def test_a_sharding_survives_pickling() -> None:
     again = pickle.loads(pickle.dumps(sharding))
     assert again.plan == sharding.plan
     cluster = Cluster(again, 3)
-    cluster.apply(_links((1, 2), (2, 3)), {})
+    before = cluster.traffic.rounds
+    outcomes = cluster.apply(_links((1, 2), (2, 3)), {})
     assert _sorted(cluster.rows("reach")) == [(1, 2), (1, 3), (2, 3)]
+    assert cluster.traffic.rounds - before == outcomes[0].rounds > 0
 
 
 def test_a_transaction_that_fails_on_one_shard_is_kept_by_none() -> None:

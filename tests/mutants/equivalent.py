@@ -33,6 +33,9 @@ EQUIVALENT: Mapping[str, str] = {
     "engine/border/soundness.py _check_rows: off by one: `1` -> `2`": "a table has rows of its own or a rule for them",
     "engine/border/soundness.py _check_rows: off by one: `1` -> `2` #1": "one more number that is no rule of the table",
     "engine/store/index.py Index.cover: off by one: `2` -> `3`": _WAY,
+    "exchange/rendezvous.py Rendezvous._wait: comparison: `time.monotonic() < ends` -> `time.monotonic() <= ends`": (
+        "a nanosecond more of a wait"
+    ),
     "spark/state/snapshot_policy.py is_due: off by one: `0` -> `1`": "both are less than `_FEW_ROWS`",
     "engine/turns.py Turns.next: twin: `min` -> `max`": _WAY,
     "rewrite/unfold_views.py _view: and/or: `here.location is not None and there.location is not None` -> "
