@@ -38,12 +38,17 @@ class BatchId:
 
 
 @dataclass(frozen=True, slots=True)
-class Folders:
-    """Any format that writes to a path; it gets a batch again that is published again."""
+class Written:
+    """A destination that Spark writes in a format: below a path, or in a namespace of a catalog."""
 
-    path: str
+    place: str
     format: str
     options: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Folders(Written):
+    """Any format that writes to a path; it gets a batch again that is published again."""
 
     def add(self, changes: Any, view: str, batch: BatchId) -> None:
         self._write(changes, {}, "append", self.changes(view))
@@ -53,7 +58,7 @@ class Folders:
 
     def home(self, view: str) -> str:
         """The folder of a view, which holds the two below."""
-        return f"{self.path}/{file_name(view)}"
+        return f"{self.place}/{file_name(view)}"
 
     def changes(self, view: str) -> str:
         return f"{self.home(view)}/{CHANGES}"
@@ -87,12 +92,8 @@ class DeltaFolders(Folders):
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class Tables(Written):
     """Tables of a catalog, `<view>_changes` and `<view>_current`; existing ones are used as they are."""
-
-    namespace: str
-    format: str
-    options: Mapping[str, str]
 
     def add(self, changes: Any, view: str, batch: BatchId) -> None:
         table = self._table(changes, f"{file_name(view)}_changes")
@@ -108,7 +109,7 @@ class Tables:
 
     def _table(self, rows: Any, name: str) -> str:
         """The full name of a table for such rows; it is created if there is none."""
-        table = f"{self.namespace}.{_quoted(name)}"
+        table = f"{self.place}.{_quoted(name)}"
         if not rows.sparkSession.catalog.tableExists(table):
             rows.limit(0).writeTo(table).using(self.format).create()
         return table
