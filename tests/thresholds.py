@@ -74,7 +74,7 @@ KEPT: Mapping[str, str] = {
     "engine.border.arrow_stream._ROWS_PER_BYTE": _BOUND,
     "engine.store.budget._NOTED": "bytes of a row",
     "engine.store.budget._RESERVE": "a share, at every size the same",
-    "engine.store.frontier_kernels.STEPS": "compiled into a kernel; the stop that it makes is made by a full heap too",
+    "engine.store.kernels.frontier.STEPS": "compiled into a kernel; the stop that it makes is made by a full heap too",
     "engine.store.index.FULLEST": "how full a hash table may be: at every size the same",
     "engine.store.index._GROWING": "makes a budget larger that is lowered already",
     "engine.codes.logic._UNKNOWN": _CODE,

@@ -147,9 +147,11 @@ def copy_tree() -> None:
 
 _COMPILED = (
     "border.checksum",
-    "store.child_kernels",
-    "store.frontier_kernels",
     "store.kernels",
+    *(
+        f"store.kernels.{name}"
+        for name in ("arrays", "best", "cells", "children", "frontier", "index", "lists", "sets")
+    ),
     "border.sound_kernels",
 )
 KERNELS = tuple(f"headwater.engine.{name}" for name in _COMPILED)

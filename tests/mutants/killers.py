@@ -127,7 +127,7 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "engine/codes/expressions.py": EXPRESSIONS,
     "engine/codes/fitting.py": INTAKE,
     "engine/best/versions.py": (*TIMED, *ENGINE),
-    "engine/store/frontier_kernels.py": (*TIMED, *ENGINE),
+    "engine/store/kernels/frontier.py": (*TIMED, *ENGINE),
     "engine/store/frontier.py": (*TIMED, *ENGINE),
     "engine/rules/fused_frontier.py": (*TIMED, *ENGINE),
     "engine/guard.py": ("tests/database/test_guard.py", "tests/database/test_interruption.py", *ENGINE),

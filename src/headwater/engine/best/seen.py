@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from headwater.engine.store.frontier import Frontiers, is_seen
-from headwater.engine.store.frontier_kernels import see_best
 from headwater.engine.store.index import Rows
 from headwater.engine.store.journal import Entry, Journal
+from headwater.engine.store.kernels import see_best
 from headwater.engine.store.store import Store
 from headwater.plan.model import FlatRule, Var
 
@@ -58,9 +58,8 @@ class Seen:
         lost_rows = np.empty(rows.size, dtype=np.int32)
         lost_stamps = np.empty(rows.size, dtype=np.int32)
         size, lost = see_best(
-            rows, kept.data, kept.stamp, ahead.first, *ahead.box, ahead.columns, lists.first, lists.following,
-            *lists.box, store.data, store.stamp, store.rules, store.proof, self._rule, tick, store.size, lost_rows,
-            lost_stamps,
+            rows, kept.data, kept.stamp, ahead.arrays, lists.arrays, store.arrays, self._rule, tick, store.size,
+            lost_rows, lost_stamps,
         )  # fmt: skip
         if lost:
             gone = lost_rows[:lost].copy()

@@ -17,7 +17,6 @@ from headwater.engine.codes.expressions import distinct_rows
 from headwater.engine.codes.symbols import Codes, Symbols
 from headwater.engine.store import kernels
 from headwater.engine.store.frontier import Frontiers
-from headwater.engine.store.frontier_kernels import not_needless
 from headwater.engine.store.index import Index, Rows
 from headwater.engine.store.journal import Journal
 from headwater.engine.store.states import EVER, GHOST, GONE
@@ -35,12 +34,12 @@ def rows_with(index: Index, keys: Codes, store: Store, stamps: Rows | None = Non
     cells = index.cells(keys, store.data)
     lefts: list[Rows] = []
     rights: list[Rows] = []
-    at, place, row = 0, np.int64(-1), np.int32(-1)
+    at, place, row = 0, -1, -1
     room = max(1024, 4 * keys.shape[0])
     while at < cells.size:
         left = np.empty(room, dtype=np.int32)
         right = np.empty(room, dtype=np.int32)
-        count, at, place, row = kernels.expand(cells, *index.lists, stamp, EVER, at, place, row, left, right)
+        count, at, place, row = kernels.expand(cells, index.arrays, stamp, EVER, at, place, row, left, right)
         lefts.append(left[:count])
         rights.append(right[:count])
         room *= 2
@@ -104,9 +103,10 @@ def _useful(store: Store, candidates: Codes) -> npt.NDArray[np.bool_]:
         (pick,) = table.picks
         index = store.index(pick.group)
         cells = index.cells(np.ascontiguousarray(candidates[:, list(pick.group)]), store.data)
-        not_needless(
-            candidates[:, pick.value], candidates[:, table.lease], cells, *index.lists, store.stamp, store.data,
-            pick.value, table.lease, pick.best is Best.MAX, keep,
+        shape = pick.value, table.lease, pick.best is Best.MAX
+        kernels.not_needless(
+            candidates[:, pick.value], candidates[:, table.lease], cells, index.arrays, store.stamp, store.data, shape,
+            keep,
         )  # fmt: skip
     return keep
 
@@ -139,7 +139,7 @@ def _select_single(
     index = store.index(pick.group)
     keys = np.ascontiguousarray(candidates[:, list(pick.group)])
     standing = np.empty(candidates.shape[0], dtype=np.int32)
-    kernels.exists(index.cells(keys, store.data), *index.lists, store.stamp, EVER, standing)
+    kernels.exists(index.cells(keys, store.data), index.arrays, store.stamp, EVER, standing)
     values = candidates[:, pick.value]
     held = store.data[standing, pick.value]
     better = values < held if pick.best is Best.MIN else values > held

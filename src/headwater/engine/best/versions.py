@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from headwater.engine.codes.expressions import distinct_rows, order_keys
 from headwater.engine.codes.symbols import Codes, Symbols, null_code
-from headwater.engine.store.frontier_kernels import keep_frontier
+from headwater.engine.store.kernels import keep_frontier
 from headwater.plan.model import Best, Pick, Table
 from headwater.program.model import Keeps
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from headwater.engine.codes.compiling import njit
+from headwater.engine.codes.compiling import inlined, kernel
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
@@ -24,13 +24,13 @@ def checksum(array: npt.NDArray[Any]) -> int:
     return int(_checksum(raw[:whole].view(np.uint64), raw[whole:]))
 
 
-@njit(inline="always")
+@inlined
 def _mix(mixed, word):
     mixed = (mixed ^ word) * _MULTIPLIER
     return mixed ^ (mixed >> _SHIFT)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _checksum(words, rest):
     # four sums side by side, because one would wait for each of its multiplications
     a = b = c = d = _MULTIPLIER

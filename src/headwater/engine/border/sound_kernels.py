@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headwater.engine.codes.compiling import njit
+from headwater.engine.codes.compiling import inlined, kernel
 from headwater.engine.store.states import GHOST, GONE
 
 SOUND, NO_STATE, NO_RULE, NO_PARENT, DEAD_PARENT = 0, 1, 2, 3, 4
@@ -12,7 +12,7 @@ _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(32)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_unsound(stamp, rules, proof, tick, ghosts, least, slots, lengths, starts, sizes, stamps):
     """The first row that cannot be, and what is wrong with it.
 
@@ -43,7 +43,7 @@ def find_unsound(stamp, rules, proof, tick, ghosts, least, slots, lengths, start
     return -1, SOUND
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_circle(stamp, rules, proof, counts, positions, starts):
     """A row that rests on itself, directly or through others; -1: there is none.
 
@@ -86,7 +86,7 @@ def find_circle(stamp, rules, proof, counts, positions, starts):
     return -1
 
 
-@njit(inline="always")
+@inlined
 def _rests_on_done(row, rules, proof, counts, positions, starts, done):
     rule = rules[row]
     if rule >= 0:
@@ -96,7 +96,7 @@ def _rests_on_done(row, rules, proof, counts, positions, starts, done):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def has_double(data, columns, stamp, alive, base, extent, seen):
     """Whether two rows (with `alive`, of those that are) are equal in these columns; `seen` has a bit for every cell of
     the box that they lie in."""
@@ -113,7 +113,7 @@ def has_double(data, columns, stamp, alive, base, extent, seen):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shared_bits(data, columns, stamp, alive, once, again):
     """Give every row a bit by a hash of these columns; `again` gets the bits that several rows have. Both have room for
     a power of two of bits."""
@@ -129,7 +129,7 @@ def shared_bits(data, columns, stamp, alive, once, again):
             once[at] |= one
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rows_at(data, columns, stamp, alive, again, out):
     """Write the numbers of the rows whose bit is set, as far as there is room; how many there are."""
     last = np.uint64(8 * again.size - 1)
@@ -145,7 +145,7 @@ def rows_at(data, columns, stamp, alive, again, out):
     return count
 
 
-@njit(inline="always")
+@inlined
 def _bit(data, row, columns, last):
     mixed = np.uint64(0)
     for column in columns:

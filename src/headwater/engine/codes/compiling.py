@@ -1,13 +1,18 @@
-"""Where compiled loops are kept between processes: where numba can, else in a private temporary folder, else nowhere.
+"""How loops are compiled, and where they are kept between processes: where numba can, else in a private temporary
+folder, else nowhere.
 
 Numba keeps them beside the package, or else below the user's home; where neither can be written, as in hardened
 containers, it refuses to work at all. Then they go to a folder for this user among the temporary files. What is loaded
-from there is run, so the folder is used only if nobody else could have put anything into it. If that is not so, every
-process compiles anew, and is told which variable would spare it that.
+from there is run, so the folder is used only if no other user could have put anything into it. Otherwise every process
+compiles them again, and a warning names the variable that spares it that.
+
+What is kept is out of date when a file in the folder of the kernel has changed. Numba itself looks at the kernel's own
+file only, and would go on using a loop into which it has inlined an older version of a function of another file.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import tempfile
@@ -21,32 +26,51 @@ import numba
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
-
-def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """As numba's, but what cannot be kept is compiled all the same."""
-    return lambda function: _kept(function, options) if options.get("cache") else numba.njit(**options)(function)
+inlined: Callable[[Callable[..., Any]], Any] = numba.njit(inline="always")
 
 
-def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function when it is first called, without Python's lock; keep it on disk if there is a place for it."""
+    compiled = _kept(function)
+    kept = getattr(compiled._cache, "_cache_file", None)  # numba has no other way to say what a loop is made from
+    if kept is not None:
+        kept._source_stamp = _stamp(Path(function.__code__.co_filename).parent)
+    return compiled
+
+
+@cache
+def _stamp(folder: Path) -> str:
+    """Of the files that the kernels of a folder may be made from."""
+    found = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def _compiled(function: Callable[..., Any], *, keep: bool) -> Any:
+    return numba.njit(cache=keep, nogil=True)(function)
+
+
+def _kept(function: Callable[..., Any]) -> Any:
     if numba.config.CACHE_DIR or _has_home():
         try:
-            return numba.njit(**options)(function)
+            return _compiled(function, keep=True)
         except RuntimeError:  # no place that can be written
             pass
     folder = _private_folder()
     if folder is None:
-        return numba.njit(**options | {"cache": False})(function)
+        return _compiled(function, keep=False)
     chosen, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
     try:
-        return numba.njit(**options)(function)
+        return _compiled(function, keep=True)
     except RuntimeError:
-        return numba.njit(**options | {"cache": False})(function)
+        return _compiled(function, keep=False)
     finally:
         numba.config.CACHE_DIR = chosen
 
 
 def _has_home() -> bool:
-    """Whether it is known where the user's home is; else numba would make a folder called `~` wherever it stands."""
+    """Whether the user's home is known; else numba would make a folder called `~` in the current one."""
     try:
         return Path.home().is_absolute()
     except RuntimeError:
@@ -55,7 +79,7 @@ def _has_home() -> bool:
 
 @cache
 def _private_folder() -> Path | None:
-    """A folder of this user alone, made when it is first asked for; None, with a warning: there can be none."""
+    """A folder of this user alone, made at the first call; None, with a warning, if there can be none."""
     try:
         around = Path(tempfile.gettempdir())
         folder = around / f"headwater-{os.geteuid()}"
@@ -75,7 +99,7 @@ def _private_folder() -> Path | None:
 
 
 def _is_private(folder: os.stat_result, around: os.stat_result) -> bool:
-    """Whether nobody else can write into a folder, nor put another one in its place."""
+    """Whether no other user can write into a folder, or put another one in its place."""
     own = stat.S_ISDIR(folder.st_mode) and folder.st_uid == os.geteuid() and not folder.st_mode & _OTHERS
     replaced = around.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not around.st_mode & stat.S_ISVTX
     return own and not replaced and around.st_uid in (0, os.geteuid())

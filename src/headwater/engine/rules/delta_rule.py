@@ -106,22 +106,24 @@ class _Join:
         cells, lists = index.cells(keys, store.data), index.lists  # kept to the end, whatever comes between two batches
         if step.any:
             rows = np.empty(batch.size, dtype=np.int32)
-            kernels.exists(cells, *lists, store.stamp, newest, rows)
+            kernels.exists(cells, lists.arrays, store.stamp, newest, rows)
             met = np.flatnonzero(rows >= 0)
             yield self._extend(batch, met, rows[met])
             return
         size = min(_BUFFER, max(64, 8 * batch.size)) if done is None else min(_BUFFER, max(64, 4 * batch.size))
         left = np.empty(size, dtype=np.int32)
         right = np.empty(size, dtype=np.int32)
-        at, place, row = 0, np.int64(-1), np.int32(-1)
+        at, place, row = 0, -1, -1
         while at < cells.size:
-            count, at, place, row = kernels.expand(cells, *lists, store.stamp, newest, at, place, row, left, right)
+            count, at, place, row = kernels.expand(
+                cells, lists.arrays, store.stamp, newest, at, place, row, left, right
+            )
             if count:
                 yield self._extend(batch, left[:count], right[:count])
             if at < cells.size and done is not None and batch.origin is not None:
                 finished = done[batch.origin]
                 if finished[at]:
-                    at, place = at + 1, np.int64(-1)
+                    at, place = at + 1, -1
                 cells = np.where(finished, np.int64(-1), cells)
 
     def _extend(self, batch: Batch, left: npt.NDArray[np.intp] | Rows, right: Rows) -> Batch:
@@ -150,7 +152,7 @@ class _Absent:
             return batch.take(np.where(rows >= 0, store.stamp[rows], 0) <= 0)
         index = store.index(self._key.columns)
         rows = np.empty(batch.size, dtype=np.int32)
-        kernels.exists(index.cells(keys, store.data), *index.lists, store.stamp, EVER, rows)
+        kernels.exists(index.cells(keys, store.data), index.arrays, store.stamp, EVER, rows)
         return batch.take(rows < 0)
 
 

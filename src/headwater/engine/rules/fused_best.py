@@ -80,17 +80,18 @@ class FusedBest:
         reading = probe.reading(tick)
         space = standing.space
         assert space is not None
-        room = standing.rows, standing.values, standing.left, standing.right, standing.touched
         if self._short is not None and reading.box[0]:
             any_stamp = probe.right.all_older(reading.newest, rows.size)
             return kernels.join_best_short(
-                rows, probe.left.data, probe.key_from[0], probe.right.data, *reading.box[1:], *reading.lists,
-                *(probe.carried(column, rows.size if any_stamp else 0) for column in self._carried),
-                probe.right.stamp, reading.newest, any_stamp, *self._short, space.base, standing.complemented, *room,
+                rows, probe.left.data, probe.key_from[0], probe.right.data, probe.right.stamp, reading.newest,
+                any_stamp, reading.arrays,
+                *(probe.carried(column, rows.size if any_stamp else 0) for column in self._carried), self._short,
+                space.base[0], standing.complemented, standing.arrays,
             )  # fmt: skip
         return kernels.join_best(
-            rows, *reading.arguments(probe.left.data), *self._group, *self._value, standing.complemented, space.base,
-            space.extent, *room,
+            rows, probe.left.data, (probe.key_from, probe.constants), probe.right.data, probe.right.stamp,
+            reading.newest, reading.arrays, self._group, self._value, standing.complemented, space.base, space.extent,
+            standing.arrays,
         )  # fmt: skip
 
     def _store(

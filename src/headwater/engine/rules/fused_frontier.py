@@ -14,9 +14,9 @@ from headwater.engine.codes.symbols import NULL
 from headwater.engine.rules.context import Context
 from headwater.engine.rules.probe import CONSTANT, LEFT, NO_ROWS, RIGHT, Probe, Terms, as_places, column_of, terms
 from headwater.engine.store.frontier import Cells, Frontiers
-from headwater.engine.store.frontier_kernels import close_frontier, join_frontier
 from headwater.engine.store.index import Lists, Rows, Space
 from headwater.engine.store.journal import Journal, Outcome
+from headwater.engine.store.kernels import close_frontier, join_frontier
 from headwater.engine.store.sieve import Sieve, rows_by
 from headwater.engine.store.states import EVER, GONE
 from headwater.plan.model import Best, FlatRule, FrontierLoop
@@ -104,8 +104,8 @@ class FusedFrontier:
 
         def arguments() -> tuple[Any, ...]:
             return (
-                rows, cells, left.data, left.stamp, *ours, own.value, own.lease, right.data, *met, right.stamp, oldest,
-                *theirs, other.value, other.lease, self._constants.copy(), self._constant, slot,
+                rows, cells, left.data, left.stamp, (*ours, own.value, own.lease), right.data, right.stamp, oldest,
+                (*theirs, other.value, other.lease), met.arrays, self._constants.copy(), self._constant, slot,
             )  # fmt: skip
 
         return lists.run(join_frontier, arguments, self._least, self._rule, after, journal)
@@ -154,9 +154,10 @@ class FusedFrontier:
 
         def arguments() -> tuple[Any, ...]:
             return (
-                rows, runs, *heap, probe.key_from[0], space.base[0], space.extent[0], *ours, self._left.value >= 0,
-                self._left.lease, store.data, *met, store.stamp, *theirs, self._right.value, self._right.lease,
-                self._constants.copy(), self._constant, 1 - probe.slot,
+                rows, runs, *heap, probe.key_from[0], space.base[0], space.extent[0],
+                (*ours, self._left.value, self._left.lease), store.data, store.stamp,
+                (*theirs, self._right.value, self._right.lease), met.arrays, self._constants.copy(), self._constant,
+                1 - probe.slot,
             )  # fmt: skip
 
         def stopped(count: int, waiting: int) -> None:

@@ -12,8 +12,8 @@ from headwater.engine.codes.batch import Batch
 from headwater.engine.rules.context import Context
 from headwater.engine.rules.probe import CONSTANT, NO_ROWS, Probe, as_places, terms
 from headwater.engine.store import kernels
-from headwater.engine.store.index import Matrix, Rows, box_of
-from headwater.engine.store.journal import Entry, Journal, Outcome
+from headwater.engine.store.index import Matrix, Rows
+from headwater.engine.store.journal import Journal, Outcome
 from headwater.engine.store.states import EVER, MARKED
 from headwater.engine.store.store import Writer
 from headwater.plan.model import CopyLoop, FlatRule, JoinLoop, Owned, PullLoop
@@ -75,22 +75,20 @@ class _Merging:
         clean = journal.all_alive(head)
         # Rows that may come back before the loop stops to write them down; large buffers cost more than they save.
         writer = Writer(head, journal, 1 if clean else min(_BUFFERED, 8 * rows.size + 256))
-        at, place, linked = 0, np.int64(-1), np.int32(-1)
+        witness = proofs, slots, probe.slot
+        at, place, linked = 0, -1, -1
         while at < rows.size:
-            start = probe.left.data if left is None else left
-            if self._short and head.space is not None and reading.box[0]:
-                at, place, linked, size, revived = kernels.join_short(
-                    rows, start, probe.key_from[0], right.data, *reading.box[1:], *reading.lists, right.stamp,
-                    reading.newest, *self._ends, proofs, slots, probe.slot, self._rule, after, head.data, head.stamp,
-                    head.rules, head.proof, head.heads, head.space.base, head.space.extent, head.size, head.room(),
-                    clean, at, place, linked, *writer.buffers,
-                )  # fmt: skip
-            else:
-                at, place, linked, size, revived = kernels.join_merge(
-                    rows, *reading.arguments(start), *self._places, proofs, slots, probe.slot, self._rule, after,
-                    head.data, head.stamp, head.rules, head.proof, head.heads, *box_of(head.space), head.size,
-                    head.room(), clean, at, place, linked, *writer.buffers,
-                )  # fmt: skip
+            short = self._short and head.space is not None and reading.box[0]
+            join, keys, places = (
+                (kernels.join_short, probe.key_from[0], self._ends)
+                if short
+                else (kernels.join_merge, (probe.key_from, probe.constants), self._places)
+            )
+            at, place, linked, size, revived = join(
+                rows, probe.left.data if left is None else left, keys, right.data, right.stamp, reading.newest,
+                reading.arrays, places, witness, self._rule, after, head.arrays, head.identities, head.size,
+                head.room(), clean, at, place, linked, writer.before,
+            )  # fmt: skip
             writer.took(size, revived)
             if at < rows.size:
                 head.expand()
@@ -158,25 +156,17 @@ class FusedPull:
             return NO_ROWS
         index = right.index(probe.columns)
         last.identify()
-        found = np.empty(rows.size, dtype=np.int32)
-        old_rule = np.empty(rows.size, dtype=np.int16)
-        old_proof = np.empty((rows.size, head.depth), dtype=np.int32)
-        written = head.stamp, head.rules, head.proof, found, old_rule, old_proof
+        writer = Writer(head, journal, rows.size)
+        written = probe.slot, self._rule, tick, head.arrays, writer.before
         if self._short and index.space is not None and last.space is not None:
             count = kernels.pull_short(
-                rows, MARKED, head.data, probe.key_from[0], right.data, index.space.base, index.space.extent,
-                *index.lists, right.stamp, right.all_older(EVER, rows.size), *self._ends, last.heads, last.space.base,
-                last.space.extent, last.stamp, probe.slot, self._rule, tick, *written,
+                rows, MARKED, probe.key_from[0], right.data, right.stamp, right.all_older(EVER, rows.size),
+                index.arrays, self._ends, last.stamp, last.identities, *written,
             )  # fmt: skip
         else:
             count = kernels.pull_pairs(
-                rows, MARKED, head.data, probe.key_from, probe.constants, right.data, index.columns,
-                *box_of(index.space), *index.lists, right.stamp, *self._places, last.data, last.heads,
-                *box_of(last.space), last.stamp, probe.slot, self._rule, tick, *written,
+                rows, MARKED, (probe.key_from, probe.constants), right.data, right.stamp, index.arrays, self._places,
+                last.data, last.stamp, last.identities, *written,
             )  # fmt: skip
-        came = found[:count].copy()
-        if count:
-            was = np.full(count, MARKED, dtype=np.int32)
-            journal.note(head, Entry(came, was, old_rule[:count].copy(), old_proof[:count].copy()))
-            head.relink(came)
-        return came
+        writer.took(head.size, count)
+        return writer.came()

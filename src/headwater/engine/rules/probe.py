@@ -122,10 +122,7 @@ class Reading:
     lists: Lists
     newest: int
 
-    def arguments(self, left: Matrix) -> tuple[Any, ...]:
-        """What kernels are given, in their order; `left` has the starting rows."""
-        probe = self.probe
-        return (
-            left, probe.key_from, probe.constants, probe.right.data, self.columns, *self.box, *self.lists,
-            probe.right.stamp, self.newest,
-        )  # fmt: skip
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """The index as kernels are given it (`IndexArrays`)."""
+        return self.columns, *self.box, *self.lists

@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from headwater.core.errors import EvaluationError
 from headwater.engine.codes.symbols import Codes
-from headwater.engine.store.frontier_kernels import DONE, FAILED, TOO_WIDE, enter_frontier, list_alone, list_frontiers
-from headwater.engine.store.index import FULLEST, Box, Rows, Space, box_of, hash_size
+from headwater.engine.store.index import FULLEST, Rows, Space, box_of, hash_size
 from headwater.engine.store.journal import Entry, Journal, Outcome
+from headwater.engine.store.kernels import DONE, FAILED, TOO_WIDE, enter_frontier, list_alone, list_frontiers
 from headwater.engine.store.states import GONE
 from headwater.plan.model import Best, Table
 from headwater.program.model import Keeps
@@ -89,9 +89,9 @@ class Frontiers:
         self._touched_rows.clear()
 
     @property
-    def box(self) -> Box:
-        """How kernels find the cell of a group."""
-        return box_of(self._space)
+    def arrays(self) -> tuple[Any, ...]:
+        """The lists as kernels are given them (`GroupLists`)."""
+        return self.columns, self.first, self.following, *box_of(self._space)
 
     def _fit(self, low: Cells, high: Cells, offered: int) -> None:
         store = self._store
@@ -121,7 +121,7 @@ class Frontiers:
         self._known = alive.size - store.size
         self._grow()
         if self._shape[0] < 0:
-            list_alone(alive, store.data, self.columns, self.first, self.following, *self.box)
+            list_alone(alive, store.data, self.arrays)
             self._touched_rows = []
         else:
             self._touched_rows = [alive]
@@ -142,10 +142,7 @@ class Frontiers:
             lone = self._shape[0] < 0
             if lone:  # one that is gone may stay where it is
                 rows = rows[store.stamp[rows] > GONE]
-            list_frontiers(
-                rows, store.data, store.stamp, self.columns, store.table.lease, lone, self.first, self.following,
-                *self.box,
-            )  # fmt: skip
+            list_frontiers(rows, store.data, store.stamp, store.table.lease, lone, self.arrays)
 
     def _grow(self) -> None:
         if self.following.size < self._store.capacity:
@@ -196,9 +193,8 @@ class Frontiers:
         while True:
             known = store.size
             state, size, free, lost = kernel(
-                *arguments(), self.columns, cursor, *self._strides(), self.first, self.following, *self.box, store.data,
-                store.stamp, store.rules, store.proof, *self._shape, least, rule, tick, fresh, known, self._limit, free,
-                lost_rows, lost_stamps,
+                *arguments(), cursor, *self._strides(), self.arrays, store.arrays, self._shape,
+                (least, rule, tick, fresh, self._limit), known, free, (lost_rows, lost_stamps),
             )  # fmt: skip
             store.appended(size, journal)
             if lost:

@@ -156,6 +156,11 @@ class Lists:
     def __iter__(self) -> Iterator[Rows]:
         return iter((self.begin, self.order, self.heads, self.chain))
 
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """As kernels are given them that know the cells already (`IndexArrays`)."""
+        return NOTHING, True, NOTHING, NOTHING, *self
+
 
 class Index:
     """An index on some columns of a store; brought up to date by the store before each use."""
@@ -222,6 +227,11 @@ class Index:
         self.lists = Lists(begin, order, np.zeros(space.cells, dtype=np.int32), _NO_ROWS)
         self._carried.clear()
         self.covered = size
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """The index as kernels are given it (`IndexArrays`)."""
+        return self.columns, *box_of(self.space), *self.lists
 
     def cells(self, keys: npt.NDArray[np.int64], data: Matrix) -> npt.NDArray[np.int64]:
         """The cell of each key, or -1 where no row has ever had it."""

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.engine.store import kernels
-from headwater.engine.store.frontier_kernels import sift
-from headwater.engine.store.index import Rows, Space
+from headwater.engine.store.index import Rows, Space, box_of
 from headwater.engine.store.journal import Journal
 from headwater.engine.store.store import Store
 
@@ -75,8 +74,6 @@ def _sifted(store: Store, value: int, lease: int, *, largest: bool) -> npt.NDArr
     useful = np.empty(store.size, dtype=np.bool_)
     first = np.zeros(space.cells, dtype=np.int32)
     following = np.empty(store.size, dtype=np.int32)
-    sift(
-        store.size, store.data, store.stamp, np.array(group, dtype=np.int64), space.base, space.extent, value, lease,
-        largest, first, following, useful,
-    )  # fmt: skip
+    lists = np.array(group, dtype=np.int64), first, following, *box_of(space)
+    kernels.sift(store.size, store.data, store.stamp, (value, lease, largest), lists, useful)
     return useful

@@ -8,7 +8,7 @@ are stored complemented. A group without a row holds `WORST`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -102,4 +102,9 @@ class Standing:
     def nbytes(self) -> int:
         if self.space is None:
             return 0
-        return sum(int(one.nbytes) for one in (self.rows, self.values, self.left, self.right, self.touched))
+        return sum(int(array.nbytes) for array in self.arrays)
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """What stands, as kernels are given it (`BestFound`)."""
+        return self.rows, self.values, self.left, self.right, self.touched

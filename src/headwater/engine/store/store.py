@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.types import Type
-from headwater.engine.store import child_kernels, kernels
+from headwater.engine.store import kernels
 from headwater.engine.store.budget import UNBOUNDED, Budget, RowsSpent
 from headwater.engine.store.expiry import Expiries
 from headwater.engine.store.frontier import Frontiers
@@ -142,6 +142,16 @@ class Store:
         held += 0 if self.expiries is None else self.expiries.nbytes
         held += int(self.heights[: self.size].nbytes)
         return held + int(self.heads.nbytes) + sum(index.nbytes for index in self.indexes.values())
+
+    @property
+    def arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """The rows, as kernels are given them (`TableArrays`)."""
+        return self.data, self.stamp, self.rules, self.proof
+
+    @property
+    def identities(self) -> tuple[Any, ...]:
+        """The table of identities, as kernels are given it (`Identities`)."""
+        return self.heads, *box_of(self.space)
 
     def alive(self) -> Rows:
         """Numbers of the rows that are alive, oldest first."""
@@ -382,8 +392,8 @@ class Store:
         while at < candidates.shape[0]:
             chunk = candidates[at : at + writer.room]
             start, size, revived = kernels.merge_rows(
-                chunk, proofs[at : at + writer.room], rule, tick, self.data, self.stamp, self.rules, self.proof,
-                self.heads, *box_of(self.space), self.size, self.room(), *writer.buffers,
+                chunk, proofs[at : at + writer.room], rule, tick, self.arrays, self.identities, self.size, self.room(),
+                writer.before,
             )  # fmt: skip
             at += start
             writer.took(size, revived)
@@ -491,7 +501,7 @@ class Store:
         for use in self.used:  # room for all first: rows must not be entered into some lists and not into others
             use.parent.room_for_children()
         for use in self.used:
-            child_kernels.link_rows(
+            kernels.link_rows(
                 rows, use.position, use.rule, self.rules, self.stamp, self.proof,
                 use.parent.first, use.column, self.following, self.before,
             )  # fmt: skip
@@ -503,7 +513,7 @@ class Store:
             return
         for use in self.used:
             use.parent.room_for_children()
-            child_kernels.link_rows(
+            kernels.link_rows(
                 rows, use.position, use.rule, self.rules, self.stamp, self.proof,
                 use.parent.first, use.column, self.following, self.before,
             )  # fmt: skip
@@ -518,7 +528,7 @@ class Store:
         if not rows.size:
             return
         for use in self.used:
-            child_kernels.unlink_rows(
+            kernels.unlink_rows(
                 rows, use.position, use.rule, self.rules, self.proof,
                 use.parent.first, use.column, self.following, self.before,
             )  # fmt: skip
@@ -553,7 +563,7 @@ class Store:
         while at < parents.size:
             out = np.empty(max(256, 4 * parents.size), dtype=np.int32)
             old = np.empty_like(out)
-            count, at, child = child_kernels.mark_children(
+            count, at, child = kernels.mark_children(
                 parents, use.parent.first, use.column, self.following, use.position, self.stamp, at, child, out, old
             )
             if count:
@@ -567,7 +577,7 @@ class Store:
 class Writer:
     """Buffers for what a merging kernel reports, and the bookkeeping that follows: journal and lists of children."""
 
-    __slots__ = ("_came", "_journal", "_store", "buffers", "room")
+    __slots__ = ("_came", "_journal", "_store", "before", "room")
 
     def __init__(self, store: Store, journal: Journal, room: int) -> None:
         self._store = store
@@ -575,7 +585,7 @@ class Writer:
         journal.begin(store)
         self._came: list[Rows] = []
         self.room = room
-        self.buffers: tuple[npt.NDArray[Any], ...] = (
+        self.before: tuple[npt.NDArray[Any], ...] = (
             np.empty(room, dtype=np.int32),
             np.empty(room, dtype=np.int32),
             np.empty(room, dtype=np.int16),
@@ -583,7 +593,7 @@ class Writer:
         )
 
     def took(self, size: int, revived: int) -> None:
-        store, (back, old_stamp, old_rule, old_proof) = self._store, self.buffers
+        store, (back, old_stamp, old_rule, old_proof) = self._store, self.before
         if size > store.size:
             rows = np.arange(store.size, size, dtype=np.int32)
             self._journal.note(store, Entry(rows, np.zeros(rows.size, dtype=np.int32), appended=True))
@@ -618,7 +628,7 @@ def mark_descendants(store: Store, rows: Rows, journal: Journal) -> Rows:
     old = np.empty_like(queue)
     count, at, use, child = rows.size, 0, 0, -2
     while True:
-        count, at, use, child = child_kernels.mark_descendants(
+        count, at, use, child = kernels.mark_descendants(
             queue, count, store.first, columns, store.following, positions, store.stamp, at, use, child, old
         )
         if at == count:

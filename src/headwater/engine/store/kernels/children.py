@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from headwater.engine.codes.compiling import njit
+from headwater.engine.codes.compiling import kernel
 from headwater.engine.store.states import GHOST, GONE, MARKED
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def link_rows(rows, position, rule_id, rules, stamp, proof, first, use, following, before):
-    """Enter rows that `rule_id` derived into the list of children of the row their proof names at `position`."""
+    """Enter rows that `rule_id` derived into the list of children of the row their witness names at `position`."""
     for row in rows:
         if rules[row] != rule_id or stamp[row] == GONE:
             continue
@@ -21,7 +21,7 @@ def link_rows(rows, position, rule_id, rules, stamp, proof, first, use, followin
         first[parent, use] = row
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def unlink_rows(rows, position, rule_id, rules, proof, first, use, following, before):
     for row in rows:
         if rules[row] != rule_id:
@@ -36,9 +36,9 @@ def unlink_rows(rows, position, rule_id, rules, proof, first, use, following, be
             before[after, position] = ahead
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_children(parents, first, use, following, position, stamp, at, child, out, out_stamp):
-    """Mark the rows whose proof rests on `parents`; returns (count, next parent, next child)."""
+    """Mark the rows whose witness rests on `parents`; returns (count, next parent, next child)."""
     count = 0
     full = out.size
     while at < parents.size:
@@ -59,7 +59,7 @@ def mark_children(parents, first, use, following, position, stamp, at, child, ou
     return count, at, child
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mark_descendants(queue, count, first, uses, following, positions, stamp, at, use, child, old_stamp):
     """Mark all that rests on the first `count` rows of a queue through uses of a store by itself, and queue it too.
 
