@@ -130,7 +130,7 @@ def test_rows_of_another_shape_are_refused() -> None:
         unpack(table, pa.table({"0": [1]}), Symbols())
     with pytest.raises(StateError, match="codes"):
         unpack(table, pa.table({"0": [0.5], "1": pa.array(["x"]).dictionary_encode()}), Symbols())
-    with pytest.raises(StateError, match="words"):
+    with pytest.raises(StateError, match="instead of strings"):
         unpack(table, pa.table({"0": [1], "1": ["x"]}), Symbols())
 
 
