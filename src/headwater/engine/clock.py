@@ -20,7 +20,6 @@ import numpy.typing as npt
 from headwater.core.errors import DataError
 from headwater.engine.best.selection import rows_with
 from headwater.engine.codes.symbols import Codes
-from headwater.engine.store.expiry import Expiries
 from headwater.engine.store.index import Rows
 from headwater.engine.store.states import BASE, EVER, GHOST, GONE
 from headwater.engine.store.store import Store
@@ -65,7 +64,7 @@ class Clock:
         if now is None:
             return
         for store in self._lasting:
-            rows = _expiries(store).due(now)
+            rows = store.expiring().due(now)
             if rows.size:
                 store.release(rows, transaction.journal)
                 store.set_state(rows, GONE, transaction.journal)
@@ -77,7 +76,7 @@ class Clock:
         for store in self._streams:
             waiting = self._stores.get(pending(store.name))
             if now is not None and waiting is not None:
-                rows = _expiries(waiting).due(now)
+                rows = waiting.expiring().due(now)
                 if rows.size:
                     waiting.set_state(rows, GONE, transaction.journal)
                     self._begin(transaction, store, waiting, rows)
@@ -177,12 +176,6 @@ class Clock:
             stated = rows[(store.rules[rows] != BASE) & (store.stamp[rows] == GHOST)]
             if stated.size:
                 store.set_state(stated, transaction.tick, transaction.journal)
-
-
-def _expiries(store: Store) -> Expiries:
-    if store.expiries is None:
-        store.expiries = Expiries(store)
-    return store.expiries
 
 
 def _age(store: Store) -> int:

@@ -30,7 +30,7 @@ from headwater.engine.store.budget import Budget
 from headwater.engine.store.compaction import compact
 from headwater.engine.store.index import Matrix, Rows, packed_sort
 from headwater.engine.store.states import BASE, GONE, RENUMBER_FROM
-from headwater.engine.store.store import MOST_ROWS, Store, Use
+from headwater.engine.store.store import Store, Use
 from headwater.engine.stratum import StratumRunner
 from headwater.engine.transaction import Transaction
 from headwater.language.syntax import Atom, Wildcard
@@ -209,7 +209,7 @@ class Shard:
         for stratum in self.strata:
             stratum.begin()
         for store in self._derived:
-            store.most = MOST_ROWS if self.guard.rows is None else min(MOST_ROWS, store.size + self.guard.rows)
+            store.begin(self.guard.rows)
         if self.tick >= RENUMBER_FROM:
             self._renumber_rounds()
         return Transaction(self.tick, self.guard, self.budget, cancelled)
@@ -282,9 +282,9 @@ class Shard:
         self.tick = transaction.tick
         self.clock.committed(transaction)
         for name, rows in transaction.came.items():
-            self.stores[name].count += rows.size
+            self.stores[name].committed(rows.size, 0)
         for name, rows in transaction.went.items():
-            self.stores[name].count -= rows.size
+            self.stores[name].committed(0, rows.size)
         changed = transaction.journal.entries.keys()
         for name in changed:
             self.stores[name].stop_growing()

@@ -12,7 +12,7 @@ import numpy as np
 
 from headwater.engine.store.frontier import Frontiers, is_seen
 from headwater.engine.store.index import Rows
-from headwater.engine.store.journal import Entry, Journal
+from headwater.engine.store.journal import Journal
 from headwater.engine.store.kernels import see_best
 from headwater.engine.store.store import Store
 from headwater.plan.model import FlatRule, Var
@@ -62,10 +62,7 @@ class Seen:
             lost_rows, lost_stamps,
         )  # fmt: skip
         if lost:
-            gone = lost_rows[:lost].copy()
-            store.buried = True
-            store.release(gone, journal)
-            journal.note(store, Entry(gone, lost_stamps[:lost].copy()))
+            store.lost(lost_rows[:lost].copy(), lost_stamps[:lost].copy(), journal)
         start = store.size
         store.appended(size, journal)
         store.admit_written(start)

@@ -366,6 +366,26 @@ class Store:
 
     # Writing
 
+    def begin(self, more: int | None) -> None:
+        """A transaction begins that may add so many rows (None: as many as can be numbered)."""
+        self.most = MOST_ROWS if more is None else min(MOST_ROWS, self.size + more)
+
+    def committed(self, came: int, went: int) -> None:
+        """A transaction is kept in which so many rows came alive, and so many are no longer."""
+        self.count += came - went
+
+    def expiring(self) -> Expiries:
+        """The rows in the order in which their leases end."""
+        if self.expiries is None:
+            self.expiries = Expiries(self)
+        return self.expiries
+
+    def lost(self, rows: Rows, stamps: Rows, journal: Journal) -> None:
+        """A kernel has written that these rows are gone; `stamps` are what they had."""
+        self.buried = True
+        self.release(rows, journal)
+        journal.note(self, Entry(rows, stamps))
+
     def restamp(self, rows: Rows, tick: int) -> None:
         """Rows alive count as new in round `tick`."""
         self.stamp[rows] = tick
