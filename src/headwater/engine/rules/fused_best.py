@@ -59,10 +59,10 @@ class FusedBest:
         assert isinstance(standing, Standing), "a table that keeps one row per group has no lists"
         if not standing.fit(low, high, max(probe.left.size, probe.right.size)):
             return None
-        head.standing = standing
+        head.stand(standing)
         met = self._join(rows, tick, standing, journal)
         if met < 0:
-            head.standing = None
+            head.stand(None)
             raise EvaluationError(f"a sum in `{head.name}` does not fit into 64 bits; use floats (write 1.0 for 1)")
         cells = standing.touched[:met]
         cells.sort()  # rows in the order of their groups meet the rows of the next round side by side
@@ -71,7 +71,7 @@ class FusedBest:
         values = standing.values[cells]
         values = ~values if standing.complemented else values
         if int(values.min(initial=0)) < self._least:
-            head.standing = None
+            head.stand(None)
             raise EvaluationError(f"a sum in `{head.name}` is {NULL}, which Headwater uses for null; use floats")
         return self._store(left, right, values, lost, cells, after, journal)
 

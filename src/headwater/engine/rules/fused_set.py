@@ -46,8 +46,8 @@ class FusedCopy:
         head.admit_rows(candidates)
         if head.size == 0 and self._loop.distinct and (rows[1:] > rows[:-1]).all():  # each row once
             came = head.append(candidates, rows.reshape(-1, 1), self._rule, after, journal)
-            in_order = self._loop.same and left.size == left.ordered
-            head.ordered = head.size if in_order else 0
+            if self._loop.same and left.size == left.ordered:
+                head.note_order()
             return came, NO_ROWS
         return head.merge(candidates, rows.reshape(-1, 1), self._rule, after, journal), NO_ROWS
 

@@ -374,6 +374,14 @@ class Store:
         """A transaction is kept in which so many rows came alive, and so many are no longer."""
         self.count += came - went
 
+    def stand(self, standing: Standing | Frontiers | None) -> None:
+        """Keep a table of what stands in each group up to date from here on; None: its table is out of date."""
+        self.standing = standing
+
+    def note_order(self) -> None:
+        """The rows lie in ascending order, all that there are."""
+        self.ordered = self.size
+
     def expiring(self) -> Expiries:
         """The rows in the order in which their leases end."""
         if self.expiries is None:
