@@ -27,11 +27,12 @@ ORDINARY = frozenset(
     re.findall(
         r"\w+",
         """
-        absent arrived attempt begin best certificate column committed console context delays delivery density done edge
-        encoded ended ends entry expressions field finished folder folders grid incoming join keeps large let line lists
-        literal looks memory mention missing mode names nullability outgoing owned reader reading reads reason received
-        refused rejection runner saved search seen sel server shape shown side space spelling step stub test token topic
-        translation types unsound use value var why wide writer written
+        absent arrived attempt before begin best certificate column committed console context delays delivery
+        density done edge encoded ended ends entry expressions field finished folder folders grid incoming
+        join keeps large let line lists literal looks lost memory mention missing mode names nullability
+        outgoing owned reader reading reads reason received refused rejection runner saved search seen sel
+        server shape shown side space spelling step stub test token topic translation types unsound use value
+        var why wide writer written
         """,
     )
 )
