@@ -373,7 +373,7 @@ class Database:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by all stored rows, with their indexes and proofs."""
+        """Bytes held by all stored rows, with their indexes and witnesses."""
         return self._shard.nbytes
 
     # Keeping

@@ -49,11 +49,11 @@ def circle(header: dict[str, Any], arrays: Arrays) -> None:
     rules, stamp = arrays["reach", "rules"], arrays["reach", "stamp"]
     joined = np.flatnonzero((rules == rules.max()) & (stamp > 0))
     one, other = joined[:2]
-    arrays["reach", "proof"][one], arrays["reach", "proof"][other] = other, one
+    arrays["reach", "witness"][one], arrays["reach", "witness"][other] = other, one
 
 
 def doubled(header: dict[str, Any], arrays: Arrays) -> None:
-    for name in ("data", "stamp", "rules", "proof"):
+    for name in ("data", "stamp", "rules", "witness"):
         arrays["edge", name] = np.concatenate([arrays["edge", name], arrays["edge", name][-1:]])
 
 
@@ -76,8 +76,8 @@ WORDS = [f"n{at}" for at in range(40)]
     [
         (cell("edge", "data", 10**9), r"table `edge`: column 1 holds an invalid code for string"),
         (cell("edge", "data", -1), r"table `edge`: column 1 holds an invalid code for string"),
-        (cell("reach", "proof", 10**9), r"table `reach`: row 0 depends on a row that does not exist"),
-        (cell("reach", "proof", -5), r"table `reach`: row 0 depends on a row that does not exist"),
+        (cell("reach", "witness", 10**9), r"table `reach`: row 0 depends on a row that does not exist"),
+        (cell("reach", "witness", -5), r"table `reach`: row 0 depends on a row that does not exist"),
         (cell("edge", "stamp", 0), r"table `reach`: row \d+ depends on a row that is gone"),
         (cell("edge", "stamp", -1), r"table `edge`: row 0 has a state that no row can have"),
         (cell("edge", "stamp", 2**31 - 1), r"table `edge`: row 0 has a state that no row can have"),

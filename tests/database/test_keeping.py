@@ -172,8 +172,8 @@ def with_header(content: bytes, old: bytes, new: bytes) -> bytes:
 
 def test_a_format_of_the_future(tmp_path: Path) -> None:
     path = saved(tmp_path)
-    path.write_bytes(with_header(path.read_bytes(), b'"version": 3', b'"version": 9'))
-    with pytest.raises(StateError, match=r"format 9, but this version of Headwater reads 3; open it with"):
+    path.write_bytes(with_header(path.read_bytes(), b'"version": 4', b'"version": 9'))
+    with pytest.raises(StateError, match=r"format 9, but this version of Headwater reads 4; open it with"):
         hw.Database.open(path)
 
 

@@ -1,4 +1,4 @@
-"""Dead rows are cleared away, except those that proofs still rest on."""
+"""Dead rows are cleared away, except those that witnesses still rest on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ d(X, Y, min<C>) :- d(X, Z, A), e(Z, Y, B), C = larger(A, B).
 def test_a_row_that_was_best_for_a_while_stays_as_long_as_something_rests_on_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """d(0, 2, 10) is as good over d(0, 1, 9) as over d(0, 1, 5), and keeps the proof it has."""
+    """d(0, 2, 10) is as good over d(0, 1, 9) as over d(0, 1, 5), and keeps the witness it has."""
     monkeypatch.setattr("headwater.engine.store.compaction._WORTH_IT", 0)
     db = hw.Database(hw.compile(TEXT))
     db.apply(insert={"e": [(0, 1, 9), (1, 2, 10), (2, 3, 10)]})

@@ -68,15 +68,15 @@ def opened(db: hw.Database, path: Path) -> Shard:
 
 
 def contents(shard: Shard) -> dict[str, Any]:
-    """Rows by number, with their state and witness (a proof has room for the longest rule; the rest means nothing)."""
+    """Rows by number, with their state and witness (which has space for the longest rule; the rest means nothing)."""
     found: dict[str, Any] = {"tick": shard.tick}
     for name, store in shard.stores.items():
         rows = zip(
-            *(getattr(store, one)[: store.size].tolist() for one in ("data", "stamp", "rules", "proof")), strict=True
+            *(getattr(store, one)[: store.size].tolist() for one in ("data", "stamp", "rules", "witness")), strict=True
         )
         lengths = [len(rule.atoms) for rule in shard.plan.rules]
         found[name] = [
-            (data, stamp, rule, proof[: lengths[rule]] if rule >= 0 else ()) for data, stamp, rule, proof in rows
+            (data, stamp, rule, witness[: lengths[rule]] if rule >= 0 else ()) for data, stamp, rule, witness in rows
         ]
     return found
 

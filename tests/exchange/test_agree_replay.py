@@ -68,8 +68,8 @@ def state(member: Member) -> dict[str, Any]:
         known = store.rules[: store.size]
         depth = np.array([len(rule.atoms) for rule in member.shard.plan.rules] + [0])
         used = np.arange(store.depth) < depth[np.minimum(known, depth.size - 1)][:, None]
-        proofs = np.where(used, store.proof[: store.size], -1)
-        rows = store.data[: store.size], store.stamp[: store.size], known, proofs
+        witnesses = np.where(used, store.witness[: store.size], -1)
+        rows = store.data[: store.size], store.stamp[: store.size], known, witnesses
         found[name] = [array.tolist() for array in rows]
     return found
 

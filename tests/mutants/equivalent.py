@@ -25,7 +25,7 @@ EQUIVALENT: Mapping[str, str] = {
     "engine/store/budget.py Budget._is_free: comparison: `self.held + more <= limit` -> `(self.held + more) < limit`": (
         "room that tables do not use is given back, and then the same is asked again"
     ),
-    "engine/clock.py Clock._begin: off by one: `0` -> `1`": "base tables keep no proofs",
+    "engine/clock.py Clock._begin: off by one: `0` -> `1`": "base tables keep no witnesses",
     "engine/clock.py Clock.__init__: and/or: `store.table.base and store.table.life is not None` -> "
     "`(store.table.base or (store.table.life is not None))`": "only those have a table of rows that wait",
     "engine/store/store.py Store.identify: comparison: `self.identified == 0` -> `self.identified != 0`": _WAY,

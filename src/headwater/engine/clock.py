@@ -3,7 +3,7 @@
 A row of a stream has a time, and with a window or a ttl a lease: the moment at which it ends. With a slide, windows
 move in steps, so both its beginning and its end wait for the next step; until it begins, it is *pending*, in a
 table of its own. Neither time nor lease is part of the row's identity: the same row with a later time is a new version
-of it (a renewal), and the old version becomes a ghost that proofs may rest on until its own lease is over. A keyed
+of it (a renewal), and the old version becomes a ghost that witnesses may rest on until its own lease is over. A keyed
 stream holds one row per key, the one with the latest time.
 
 Promise of `expire`: afterwards no row of any table with leases is left whose lease is over, at the cost of those rows,
@@ -27,7 +27,7 @@ from headwater.engine.transaction import Transaction
 from headwater.plan.drafts import pending
 from headwater.program.time.program_clock import FOREVER, Lifetime
 
-Proofs = npt.NDArray[np.int32]
+Witnesses = npt.NDArray[np.int32]
 
 
 class Clock:
@@ -89,7 +89,7 @@ class Clock:
             codes = waiting.data[those, : waiting.width - 1].astype(np.int64)
             self._admit(transaction, store, codes, rule, np.zeros((those.size, 0), dtype=np.int32))
 
-    def insert(self, transaction: Transaction, store: Store, rows: Codes, rule: int, proofs: Proofs) -> None:
+    def insert(self, transaction: Transaction, store: Store, rows: Codes, rule: int, witnesses: Witnesses) -> None:
         """Rows of a stream or of a relation with a ttl, as written; those of a later step wait for it."""
         now, life = transaction.now, store.table.life
         assert life is not None
@@ -107,8 +107,8 @@ class Clock:
                 waiting.admit([codes[:, column] for column in range(waiting.width)])
                 none = np.zeros((codes.shape[0], 0), dtype=np.int32)
                 waiting.merge(codes, none, rule, transaction.tick, transaction.journal)
-                rows, proofs = rows[~soon], proofs[~soon]
-        self._admit(transaction, store, rows, rule, proofs)
+                rows, witnesses = rows[~soon], witnesses[~soon]
+        self._admit(transaction, store, rows, rule, witnesses)
 
     def delete(self, transaction: Transaction, store: Store, rows: Codes) -> None:
         """Rows as written, whatever their time."""
@@ -132,7 +132,7 @@ class Clock:
 
     # Versions of base rows
 
-    def _admit(self, transaction: Transaction, store: Store, rows: Codes, rule: int, proofs: Proofs) -> None:
+    def _admit(self, transaction: Transaction, store: Store, rows: Codes, rule: int, witnesses: Witnesses) -> None:
         """Rows that begin now: each becomes the version of its identity, and of its key, if none is newer."""
         table, now = store.table, transaction.now
         assert now is not None
@@ -142,7 +142,7 @@ class Clock:
         order = np.flatnonzero(keep)
         for columns in (table.identity,) if key is None else (table.identity, key):
             order = order[_latest(codes[order][:, list(columns)], codes[order, age])]
-        codes, proofs = codes[order], proofs[order]
+        codes, witnesses = codes[order], witnesses[order]
         newest = np.ones(codes.shape[0], dtype=np.bool_)
         left, held = rows_with(store.index(table.identity), _columns(codes, table.identity), store)
         newest[left] = codes[left, age] > store.data[held, age]
@@ -158,9 +158,9 @@ class Clock:
             self._end(transaction, store, _columns(store.data[away].astype(np.int64), table.identity))
         if replaced.size:
             store.set_state(replaced, GHOST, transaction.journal)
-        codes, proofs = codes[newest], proofs[newest]
+        codes, witnesses = codes[newest], witnesses[newest]
         store.admit([codes[:, column] for column in range(store.width)])
-        store.append(codes, proofs, rule, transaction.tick, transaction.journal)
+        store.append(codes, witnesses, rule, transaction.tick, transaction.journal)
 
     def _end(self, transaction: Transaction, store: Store, keys: Codes) -> None:
         """Take away all versions of these identities, except facts of the program, which always hold."""

@@ -29,16 +29,15 @@ from headwater.plan.model import Table
 from headwater.program.time.program_clock import FOREVER
 
 __all__ = [
-    "EVER", "Batch", "Codes", "Context", "Journal", "Matrix", "RowSet", "Rows", "Runner", "Symbols", "TableReader",
-    "Witness", "best_first", "context", "heads_of", "order_keys", "refuse_unknown", "tables", "tuples",
-    "undo",
+    "EVER", "Batch", "Codes", "Context", "Journal", "Matrix", "RowSet", "RowWitness", "Rows", "Runner", "Symbols",
+    "TableReader", "best_first", "context", "heads_of", "order_keys", "refuse_unknown", "tables", "tuples", "undo",
 ]  # fmt: skip
 
 _ALIVE = 1  # the stamp of every row of a `RowSet`
 
 
 @dataclass(frozen=True, slots=True)
-class Witness:
+class RowWitness:
     """The stored derivation of a row: a rule with the row that met each atom, or an aggregation; of a base row None."""
 
     rule: int | None = None
@@ -89,11 +88,11 @@ class TableReader:
         """Which of these rows came from outside; the program states or derives the others."""
         return self.store.rules[rows] == BASE
 
-    def witness(self, row: int) -> Witness:
+    def witness(self, row: int) -> RowWitness:
         rule = int(self.store.rules[row])
         if rule >= 0:
-            return Witness(rule, tuple(self.store.proof[row].tolist()))
-        return Witness() if rule == BASE else Witness(aggregation=-2 - rule)
+            return RowWitness(rule, tuple(self.store.witness[row].tolist()))
+        return RowWitness() if rule == BASE else RowWitness(aggregation=-2 - rule)
 
     def lease(self, row: int) -> int:
         """When the row ends, if nothing renews it."""

@@ -244,10 +244,10 @@ class Shard:
             if store.table.life is not None:
                 transaction.now = self.clock.after({store.name: rows}, transaction.now)
         self.clock.expire(transaction)
-        for store, rows, rule, proofs in stated:
+        for store, rows, rule, witnesses in stated:
             if (timeless and transaction.now is not None) if _is_soft(store) else first:
                 mine = self._routing.holds(store.name, rows)
-                self._state(transaction, store, rows[mine], rule, proofs[mine])
+                self._state(transaction, store, rows[mine], rule, witnesses[mine])
         for name, rows in deletes.items():
             store = self.stores[name]
             if store.table.life is not None:
@@ -308,17 +308,17 @@ class Shard:
             for batch in runner.from_nothing():
                 columns = runner.head_columns(batch)
                 codes = np.stack(columns, axis=1).astype(np.int64) if columns else np.zeros((1, 0), dtype=np.int64)
-                yield self.stores[rule.table], codes, rule.id, runner.proofs(batch)
+                yield self.stores[rule.table], codes, rule.id, runner.witnesses(batch)
 
     def _state(
-        self, transaction: Transaction, store: Store, codes: Codes, rule: int, proofs: npt.NDArray[np.int32]
+        self, transaction: Transaction, store: Store, codes: Codes, rule: int, witnesses: npt.NDArray[np.int32]
     ) -> None:
         if store.table.life is not None:
             written = codes if store.table.lease is None else codes[:, : store.table.lease]
-            self.clock.insert(transaction, store, written, rule, proofs)
+            self.clock.insert(transaction, store, written, rule, witnesses)
             return
         store.admit([codes[:, column] for column in range(store.width)])
-        store.merge(codes, proofs, rule, transaction.tick, transaction.journal)
+        store.merge(codes, witnesses, rule, transaction.tick, transaction.journal)
 
     def _delete(self, transaction: Transaction, store: Store, rows: Rows) -> None:
         rows = np.unique(rows[rows >= 0])
@@ -343,8 +343,8 @@ class Shard:
                 store.append_ordered(distinct, BASE, transaction.tick, transaction.journal)
                 return
         store.reserve(rows.shape[0])
-        proofs = np.zeros((rows.shape[0], 0), dtype=np.int32)
-        store.merge(rows, proofs, BASE, transaction.tick, transaction.journal)
+        witnesses = np.zeros((rows.shape[0], 0), dtype=np.int32)
+        store.merge(rows, witnesses, BASE, transaction.tick, transaction.journal)
 
     def _changes(self, transaction: Transaction) -> dict[str, Change]:
         changes: dict[str, Change] = {}

@@ -145,7 +145,7 @@ class StratumRun:
         self.rounds()
 
     def finish(self) -> None:
-        """Nothing more will come: bury what found no proof, and work out the net effect."""
+        """Nothing more will come: bury what found no witness, and work out the net effect."""
         self.bury(self._marked)
         if not self._rules.stratum.recursive:
             self.drop_ghosts()
@@ -153,7 +153,7 @@ class StratumRun:
             self._tx.close(store)
 
     def receive_marks(self, inbox: str, rows: Codes) -> None:
-        """Rows that another shard sent have lost their proof there."""
+        """Rows that another shard sent have lost their witness there."""
         store = self._rules.stores[inbox]
         found = store.find(rows)
         found = np.unique(found[found >= 0])
@@ -167,9 +167,9 @@ class StratumRun:
         store = self._rules.stores[inbox]
         tick = self._tx.tick if self.delta else self._tx.next_tick()
         store.admit_rows(rows)
-        proofs = np.zeros((rows.shape[0], 0), dtype=np.int32)
+        witnesses = np.zeros((rows.shape[0], 0), dtype=np.int32)
         with self._naming(BASE):
-            self._came(store, store.merge(rows, proofs, BASE, tick, self._tx.journal), BASE)
+            self._came(store, store.merge(rows, witnesses, BASE, tick, self._tx.journal), BASE)
 
     def marks_to_send(self) -> dict[str, Rows]:
         """Rows of outboxes that were marked since this was last asked."""
@@ -208,7 +208,7 @@ class StratumRun:
         return lost
 
     def forbidden(self, runner: Runner, rows: Rows) -> Iterator[tuple[Store, Rows]]:
-        """Mark the rows whose proof is a derivation that these rows of a negated table forbid."""
+        """Mark the rows whose witness is a derivation that these rows of a negated table forbid."""
         store = self._rules.stores[runner.rule.table]
         for batch in runner.from_rows(rows, EVER):
             if store.table.picks:
@@ -218,21 +218,21 @@ class StratumRun:
                     yield store, found
                 continue
             heads = store.find(_matrix(runner, batch))
-            proofs = runner.proofs(batch)
+            witnesses = runner.witnesses(batch)
             at = np.flatnonzero(heads >= 0)
-            heads, proofs = heads[at], proofs[at]
+            heads, witnesses = heads[at], witnesses[at]
             same = (store.rules[heads] == runner.rule.id) & (
                 (store.stamp[heads] > GONE) | (store.stamp[heads] == GHOST)
             )
-            same &= (store.proof[heads][:, runner.exact] == proofs[:, runner.exact]).all(axis=1)
+            same &= (store.witness[heads][:, runner.exact] == witnesses[:, runner.exact]).all(axis=1)
             found = np.unique(heads[same])
             if found.size:
                 store.set_state(found, MARKED, self._tx.journal)
                 yield store, found
 
     def _borne_by(self, rule: int, store: Store, heads: Codes) -> Rows:
-        """Rows in the groups of these heads that a rule derived: where rows give way to better ones, their proofs may
-        name rows that have given way too, and not those that a join finds."""
+        """Rows in the groups of these heads that a rule derived: where rows give way to better ones, their witnesses
+        may name rows that have given way too, and not those that a join finds."""
         stamps = np.where(store.stamp == GHOST, EVER, store.stamp)
         found: list[Rows] = []
         for pick in store.table.picks:
@@ -256,7 +256,7 @@ class StratumRun:
                     yield head, found
 
     def mark(self, lost: list[tuple[Store, Rows]]) -> list[tuple[Store, Rows]]:
-        """Everything in this stratum whose proof rests on a lost row, the lost rows included; all unlinked."""
+        """Everything in this stratum whose witness rests on a lost row, the lost rows included; all unlinked."""
         marked: list[tuple[Store, Rows]] = []
         frontier = [(store, rows) for store, rows in lost if rows.size]
         while frontier:
@@ -335,7 +335,7 @@ class StratumRun:
             open_ = ~done[origin]
             origin, first = origin[open_], first[open_]
             done[origin] = True
-            yield store.merge(keys[origin], runner.proofs(batch.take(first)), runner.rule.id, tick, self._tx.journal)
+            yield store.merge(keys[origin], runner.witnesses(batch.take(first)), runner.rule.id, tick, self._tx.journal)
 
     def _pull_groups(self, store: Store, rows: Rows, tick: int) -> None:
         for columns, runner in self._rules.pulls[store.name]:
@@ -353,12 +353,12 @@ class StratumRun:
                 columns = runner.head_columns(batch)
                 store.admit(columns)
                 candidates = _stack(columns, batch.size)
-                proofs = runner.proofs(batch)
+                witnesses = runner.witnesses(batch)
                 if store.table.picks:
                     came, lost = select(
                         store,
                         candidates,
-                        proofs,
+                        witnesses,
                         runner.rule.id,
                         tick,
                         self._tx.journal,
@@ -366,7 +366,7 @@ class StratumRun:
                     )
                     self._lost_place(store, lost)
                 else:
-                    came = store.merge(candidates, proofs, runner.rule.id, tick, self._tx.journal)
+                    came = store.merge(candidates, witnesses, runner.rule.id, tick, self._tx.journal)
                 self._came(store, came, runner.rule.id)
 
     @contextmanager
@@ -424,8 +424,8 @@ class StratumRun:
         if lost.size:
             head.set_state(lost, GHOST, self._tx.journal)
             self._lost_place(head, lost)
-        proofs = np.empty((rows.shape[0], 0), dtype=np.int32)
-        self._came(head, head.merge(rows, proofs, aggregator.rule, tick, self._tx.journal), aggregator.rule)
+        witnesses = np.empty((rows.shape[0], 0), dtype=np.int32)
+        self._came(head, head.merge(rows, witnesses, aggregator.rule, tick, self._tx.journal), aggregator.rule)
 
     def rounds(self, *, settle: bool = True) -> None:
         """Semi-naive rounds until nothing comes any more.
@@ -516,17 +516,17 @@ class StratumRun:
     # Ends
 
     def bury(self, marked: list[tuple[Store, Rows]]) -> None:
-        """Rows that found no new proof are gone."""
+        """Rows that found no new witness are gone."""
         for store, rows in marked:
             dead = rows[store.stamp[rows] == MARKED]
             if dead.size:
                 store.set_state(dead, GONE, self._tx.journal)
 
     def drop_ghosts(self) -> None:
-        """Without recursion no proof of this stratum rests on a ghost: they are gone at once.
+        """Without recursion no witness of this stratum rests on a ghost: they are gone at once.
 
-        Proofs of higher strata may, until its lease is over, if a row with a later one took its place. Owners on other
-        shards hold every row that was sent, and must hear when its proof is lost.
+        Witnesses of higher strata may, until its lease is over, if a row with a later one took its place. Owners on
+        other shards hold every row that was sent, and must hear when its witness is lost.
         """
         for store, dead in self._fallen():
             if store.table.lasting or store.table.outbox:

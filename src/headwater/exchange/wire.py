@@ -26,7 +26,7 @@ _SHIPMENT, _MARKS = b"headwater.shipment", b"headwater.marks"
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """Rows of one outbox for one shard: they came alive there, or (`marks`) lost their proof."""
+    """Rows of one outbox for one shard: they came alive there, or (`marks`) lost their witness."""
 
     shipment: str  # the outbox
     marks: bool

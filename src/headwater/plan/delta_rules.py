@@ -223,7 +223,7 @@ def arrive(draft: Draft, rule: int) -> tuple[DeltaRule, ...]:
 def forbid(draft: Draft, rule: int) -> tuple[DeltaRule, ...]:
     """A row of a negated atom came: the derivations that held while it was absent.
 
-    Other negated atoms are not asked: theirs may have come in the same transaction, and the proof of the head tells
+    Other negated atoms are not asked: theirs may have come in the same transaction, and the witness of the head tells
     whether the derivation held.
     """
     return tuple(_from_negated(draft, rule, goal, still_absent=False) for goal in _negations(draft))

@@ -16,7 +16,7 @@ _STEPS = "step by step where groups lie far apart"
 WHILE_RUNNING: Mapping[type[Loop], str] = {
     model.CopyLoop: "copy: into an empty table rows are appended, else each is looked up first",
     model.BestLoop: f"best row: {_STEPS}, and while few rows come to a large table",
-    model.FrontierLoop: f"frontier: {_STEPS} or rows have lost their proofs; "
+    model.FrontierLoop: f"frontier: {_STEPS} or rows have lost their witnesses; "
     "from the head where most of its rows are met",
 }
 """What a loop leaves to the engine, because only the data can tell."""

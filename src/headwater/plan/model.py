@@ -89,7 +89,7 @@ class Aggregation:
     measures: tuple[Measure, ...]
     positions: tuple[int, ...]
     contributions: tuple[Contribution, ...]
-    rule: int  # the rule that a proof names
+    rule: int  # the rule that a witness names
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,8 @@ class Table:
     columns: tuple[str, ...]
     base: bool = False
     picks: tuple[Pick, ...] = ()
-    depth: int = 0  # rows that a proof names, at most
-    outbox: bool = False  # the owners of its rows, on other shards, count on every row that has a proof, ghosts too
+    depth: int = 0  # rows that a witness names, at most
+    outbox: bool = False  # the owners of its rows, on other shards, count on every row that has a witness, ghosts too
     bag: bool = False  # no relation of the program: an aggregate's bindings, or rows on their way between shards
     nullable: frozenset[int] = frozenset()  # columns that may hold nulls
     time: int | None = None  # the column with a row's time, which is no part of its identity
@@ -225,7 +225,7 @@ class Pattern:
 class Join:
     """Meet the rows of a positive atom."""
 
-    atom: int  # the position among the rule's positive atoms: the slot of its row in a proof
+    atom: int  # the position among the rule's positive atoms: the slot of its row in a witness
     pattern: Pattern
     reads: Reads
     keep: tuple[str, ...]  # variables that later steps ask for
@@ -293,7 +293,7 @@ class Probe:
     columns: tuple[int, ...]
     key: tuple[int | Literal, ...]  # what is looked up: columns of the starting row, and constants
     reads: Reads
-    atom: int  # the slot of the row met in a proof
+    atom: int  # the slot of the row met in a witness
 
     @property
     def by_column(self) -> int | None:
@@ -380,7 +380,7 @@ class DeltaRule:
 
     rule: int
     start: Pattern | None
-    atom: int | None  # the slot of the starting row in a proof, for a positive atom
+    atom: int | None  # the slot of the starting row in a witness, for a positive atom
     steps: tuple[Step, ...]
     loop: Loop = StepByStep("it is searched for derivations")
 
@@ -402,7 +402,7 @@ class FlatRule:
     table: str
     head: tuple[Source, ...]
     body: tuple[Goal, ...]
-    atoms: tuple[str, ...]  # tables of the positive atoms: the slots of a proof
+    atoms: tuple[str, ...]  # tables of the positive atoms: the slots of a witness
     negated: tuple[str, ...]
     types: dict[str, Type]
     nullable: frozenset[str]  # variables that may hold a null

@@ -4,7 +4,7 @@ After `rewrite.localise` every body meets at one location. A rule whose head liv
 other, head rows that the deriving shard itself owns stay, and the rest fills an *outbox*, an ordinary table with
 witnesses; what is alive there is in the *inbox* of the shard that owns the row, and from the inbox the row follows by
 one more rule. So a sender ships each row once, however many derivations it finds (only improving ones, where the table
-keeps the best), and a row that several shards derive has several proofs at its owner.
+keeps the best), and a row that several shards derive has several witnesses at its owner.
 
 Inside a recursion, the owner of a head row is not looked up for each derivation where a goal from outside the recursion
 names it: the table of that goal is parted beforehand into what leads to rows of this shard, and what leads away.

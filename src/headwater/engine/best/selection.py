@@ -1,7 +1,7 @@
 """Picks: a table that keeps, of each group, only the rows with the best values.
 
 Promise: after `select`, the rows alive are those that are among the `limit` best distinct values of their
-group for at least one pick, among all rows offered so far that have not lost their proof. Rows that lose
+group for at least one pick, among all rows offered so far that have not lost their witness. Rows that lose
 their place become ghosts (see `states`); candidates that have none are not stored: when a better row dies,
 its group is pulled again from the rules. Several picks at once follow 000, section 6. A null is worse than any
 value, for a `min` too: it is kept only in a group that has nothing else.
@@ -61,7 +61,7 @@ def find_identity(store: Store, codes: Codes) -> int:
 def select(
     store: Store,
     candidates: Codes,
-    proofs: npt.NDArray[np.int32],
+    witnesses: npt.NDArray[np.int32],
     rule: int,
     tick: int,
     journal: Journal,
@@ -72,12 +72,12 @@ def select(
         group = candidates[:, list(store.table.picks[0].group)]
         lists = Frontiers.of(store, group.min(axis=0), group.max(axis=0), candidates.shape[0])
         if lists is not None:
-            return lists.place(candidates, proofs, rule, tick, journal)
+            return lists.place(candidates, witnesses, rule, tick, journal)
     if store.table.single:
-        return _select_single(store, candidates, proofs, rule, tick, journal)
+        return _select_single(store, candidates, witnesses, rule, tick, journal)
     if store.table.keeps is Keeps.FRONTIER and candidates.shape[0] > _FEW:
         useful = _useful(store, candidates)
-        candidates, proofs = candidates[useful], proofs[useful]
+        candidates, witnesses = candidates[useful], witnesses[useful]
     rivals = _in_groups(store, candidates)
     everyone = np.concatenate([candidates, store.data[rivals].astype(np.int64)])
     kept = np.zeros(everyone.shape[0], dtype=np.bool_)
@@ -89,7 +89,7 @@ def select(
             whole = _with_groups(store, pick, everyone, rivals)
             kept |= kept_versions(store.table, pick, whole, offered, symbols)[: everyone.shape[0]]
     lost = rivals[~kept[offered:]]
-    came = store.merge(candidates[kept[:offered]], proofs[kept[:offered]], rule, tick, journal)
+    came = store.merge(candidates[kept[:offered]], witnesses[kept[:offered]], rule, tick, journal)
     if lost.size:
         store.set_state(lost, GHOST, journal)
     return came, lost
@@ -132,7 +132,7 @@ def best_part(store: Store, rows: Rows) -> tuple[Rows, Rows]:
 
 
 def _select_single(
-    store: Store, candidates: Codes, proofs: npt.NDArray[np.int32], rule: int, tick: int, journal: Journal
+    store: Store, candidates: Codes, witnesses: npt.NDArray[np.int32], rule: int, tick: int, journal: Journal
 ) -> tuple[Rows, Rows]:
     """`select` for a table with one row per group: compare with the row that stands, then with each other."""
     (pick,) = store.table.picks
@@ -157,7 +157,7 @@ def _select_single(
     lost = lost[lost >= 0]
     if lost.size:
         store.set_state(lost, GHOST, journal)
-    return store.merge(candidates[winners], proofs[winners], rule, tick, journal), lost
+    return store.merge(candidates[winners], witnesses[winners], rule, tick, journal), lost
 
 
 def _in_groups(store: Store, candidates: Codes) -> Rows:

@@ -39,8 +39,8 @@ from headwater.engine.store.states import EVER, GONE
 from headwater.engine.store.store import Store
 
 MAGIC = b"HEADWATER\x00"
-VERSION = 3
-_ARRAYS = ("data", "stamp", "rules", "proof")
+VERSION = 4
+_ARRAYS = ("data", "stamp", "rules", "witness")
 _KINDS = frozenset({"|u1", "<i2", "<i4", "<i8"})
 _INT64 = range(-(2**63), 2**63)
 _SYMBOLS = ("", "symbols")
@@ -171,8 +171,8 @@ class Snapshot:
             arrays = [self._arrays.pop((store.name, name), _NONE) for name in _ARRAYS]
             if not _fits(store, arrays):
                 raise self.damaged(f"table `{store.name}`: its arrays do not fit each other or its program")
-            data, stamp, rules, proof = arrays
-            store.load(data, stamp, rules, proof, size=data.shape[0], count=int(np.count_nonzero(stamp > GONE)))
+            data, stamp, rules, witness = arrays
+            store.load(data, stamp, rules, witness, size=data.shape[0], count=int(np.count_nonzero(stamp > GONE)))
             store.bounds.include(data)
         if self._arrays:
             raise self.damaged("it holds arrays that no table has")
@@ -222,14 +222,14 @@ def _array(
 
 def _fits(store: Store, arrays: list[npt.NDArray[Any]]) -> bool:
     """Whether arrays have the shape and the kinds of numbers that a store's arrays have."""
-    data, stamp, rules, proof = arrays
+    data, stamp, rules, witness = arrays
     size = data.shape[0]
     return (
         data.dtype in (store.data.dtype, np.int64)
-        and (stamp.dtype == store.stamp.dtype and rules.dtype == np.int16 and proof.dtype == np.int32)
+        and (stamp.dtype == store.stamp.dtype and rules.dtype == np.int16 and witness.dtype == np.int32)
         and data.shape == (size, store.width)
         and stamp.shape == rules.shape == (size,)
-        and proof.shape == (size, store.depth)
+        and witness.shape == (size, store.depth)
     )
 
 

@@ -13,11 +13,11 @@ _SHIFT = np.uint64(32)
 
 
 @kernel
-def find_unsound(stamp, rules, proof, tick, ghosts, least, slots, lengths, starts, sizes, stamps):
+def find_unsound(stamp, rules, witness, tick, ghosts, least, slots, lengths, starts, sizes, stamps):
     """The first row that cannot be, and what is wrong with it.
 
     `slots[rule - least]` numbers the rules that may derive rows here, -1 where none; of each, `lengths` says how many
-    rows a proof names, and `starts` and `sizes` where in `stamps`, those of all tables, the rows of each atom are.
+    rows a witness names, and `starts` and `sizes` where in `stamps`, those of all tables, the rows of each atom are.
     """
     for row in range(stamp.size):
         state = stamp[row]
@@ -33,7 +33,7 @@ def find_unsound(stamp, rules, proof, tick, ghosts, least, slots, lengths, start
             continue
         slot = slots[place]
         for position in range(lengths[slot]):
-            parent = proof[row, position]
+            parent = witness[row, position]
             if parent < 0 or parent >= sizes[slot, position]:
                 return row, NO_PARENT
             if state > 0:
@@ -44,11 +44,11 @@ def find_unsound(stamp, rules, proof, tick, ghosts, least, slots, lengths, start
 
 
 @kernel
-def find_circle(stamp, rules, proof, counts, positions, starts):
+def find_circle(stamp, rules, witness, counts, positions, starts):
     """A row that rests on itself, directly or through others; -1: there is none.
 
-    Of each rule, `counts` says how many rows of these tables a proof names, `positions` where, and `starts` the number
-    that its table's rows begin with here.
+    Of each rule, `counts` says how many rows of these tables a witness names, `positions` where, and `starts` the
+    number that its table's rows begin with here.
     """
     done = np.zeros(stamp.size, dtype=np.uint8)  # 1: on the way down to here, 2: rests on nothing that rests on it
     path = np.empty(64, dtype=np.int32)
@@ -56,7 +56,7 @@ def find_circle(stamp, rules, proof, counts, positions, starts):
     for start in range(stamp.size):
         if done[start]:
             continue
-        if stamp[start] == GONE or _rests_on_done(start, rules, proof, counts, positions, starts, done):
+        if stamp[start] == GONE or _rests_on_done(start, rules, witness, counts, positions, starts, done):
             done[start] = 2  # as nearly all are: rows mostly stand behind those they rest on
             continue
         depth = 0
@@ -70,7 +70,7 @@ def find_circle(stamp, rules, proof, counts, positions, starts):
                 done[row] = 2
                 depth -= 1
                 continue
-            parent = proof[row, positions[rule, turn[depth]]] + starts[rule, turn[depth]]
+            parent = witness[row, positions[rule, turn[depth]]] + starts[rule, turn[depth]]
             turn[depth] += 1
             if done[parent] == 2:
                 continue
@@ -87,11 +87,11 @@ def find_circle(stamp, rules, proof, counts, positions, starts):
 
 
 @inlined
-def _rests_on_done(row, rules, proof, counts, positions, starts, done):
+def _rests_on_done(row, rules, witness, counts, positions, starts, done):
     rule = rules[row]
     if rule >= 0:
         for at in range(counts[rule]):
-            if done[proof[row, positions[rule, at]] + starts[rule, at]] != 2:
+            if done[witness[row, positions[rule, at]] + starts[rule, at]] != 2:
                 return False
     return True
 

@@ -3,12 +3,12 @@
 Compiled loops follow codes, row numbers and rule numbers without looking: one that leads nowhere would read or write
 foreign memory. So everything in a file is looked at once before the first of them runs. Every row has a state that a
 row between transactions can have, a rule that derives such rows, and codes that stand for values of its columns' types.
-Every proof names rows that are there, and none goes round in a circle; no row is there twice. Indexes and bounds are
+Every witness names rows that are there, and none goes round in a circle; no row is there twice. Indexes and bounds are
 not in the file but made from the rows.
 
 Not looked at: whether the rows of a view follow from the base rows. Who forges a file may put any rows into it.
 
-The cost is some two passes over the rows: about 60 ms for 2.4 million rows with their proofs.
+The cost is some two passes over the rows: about 60 ms for 2.4 million rows with their witnesses.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _is_list(value: object, kind: Type) -> bool:
 
 
 def _check_rows(shard: Shard) -> None:
-    """States, rules and proofs."""
+    """States, rules and witnesses."""
     stores = list(shard.stores.values())
     starts = dict(zip(shard.stores, np.cumsum([0, *(store.size for store in stores)]).tolist(), strict=False))
     stamps: Rows = np.concatenate([store.stamp[: store.size] for store in stores]) if stores else np.zeros(0, np.int32)
@@ -134,7 +134,7 @@ def _check_rows(shard: Shard) -> None:
             for position, atom in enumerate(atoms):
                 places[:, slot, position] = starts[atom], shard.stores[atom].size
         row, fault = sound_kernels.find_unsound(
-            store.stamp[: store.size], store.rules[: store.size], store.proof[: store.size], shard.tick,
+            store.stamp[: store.size], store.rules[: store.size], store.witness[: store.size], shard.tick,
             bool(table.picks) or table.name in totals or _is_timed(table),
             least, slots, lengths, *places, stamps,
         )  # fmt: skip
@@ -143,7 +143,7 @@ def _check_rows(shard: Shard) -> None:
 
 
 def _check_circles(shard: Shard, stratum: PlannedStratum) -> None:
-    """A proof that goes round in a circle would keep rows that nothing supports."""
+    """A witness that goes round in a circle would keep rows that nothing supports."""
     own = [shard.stores[name] for name in stratum.tables]
     begins = dict(zip(stratum.tables, np.cumsum([0, *(store.size for store in own)]).tolist(), strict=False))
     places = np.zeros((2, len(shard.plan.rules), max(1, *(store.depth for store in own))), dtype=np.int64)
@@ -160,17 +160,17 @@ def _check_circles(shard: Shard, stratum: PlannedStratum) -> None:
 
 
 def _side_by_side(stores: list[Store]) -> tuple[Rows, npt.NDArray[np.int16], npt.NDArray[np.int32]]:
-    """States, rules and proofs of several stores."""
+    """States, rules and witnesses of several stores."""
     if len(stores) == 1:
         (store,) = stores
-        return store.stamp[: store.size], store.rules[: store.size], store.proof[: store.size]
-    proof = np.zeros((sum(store.size for store in stores), max(store.depth for store in stores)), dtype=np.int32)
+        return store.stamp[: store.size], store.rules[: store.size], store.witness[: store.size]
+    witness = np.zeros((sum(store.size for store in stores), max(store.depth for store in stores)), dtype=np.int32)
     at = 0
     for store in stores:
-        proof[at : at + store.size, : store.depth] = store.proof[: store.size]
+        witness[at : at + store.size, : store.depth] = store.witness[: store.size]
         at += store.size
     stamps = np.concatenate([store.stamp[: store.size] for store in stores])
-    return stamps, np.concatenate([store.rules[: store.size] for store in stores]), proof
+    return stamps, np.concatenate([store.rules[: store.size] for store in stores]), witness
 
 
 # Rows that are there twice

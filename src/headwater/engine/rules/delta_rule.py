@@ -268,14 +268,14 @@ class Runner:
                     yield batch.take(same)
 
     def worth_pulling(self, store: Store, rows: Rows) -> Rows:
-        """Of marked rows those that the rule may derive again: not those whose proof by it names a row that is gone and
-        that no other can stand in for, because all its values are in the head."""
+        """Of marked rows those that the rule may derive again: not those whose witness by it names a row that is gone
+        and that no other can stand in for, because all its values are in the head."""
         if not self._pinned:
             return rows
         own = store.rules[rows] == self.rule.id
         lost = np.zeros(rows.size, dtype=np.bool_)
         for position, parent in self._pinned:
-            lost |= own & (parent.stamp[np.where(own, store.proof[rows, position], 0)] <= GONE)
+            lost |= own & (parent.stamp[np.where(own, store.witness[rows, position], 0)] <= GONE)
         return rows[~lost]
 
     def from_nothing(self) -> Iterator[Batch]:
@@ -377,7 +377,7 @@ class Runner:
             f"list holds, list<{kind}>, so that rows with other lists are set aside"
         )
 
-    def proofs(self, batch: Batch) -> npt.NDArray[np.int32]:
+    def witnesses(self, batch: Batch) -> npt.NDArray[np.int32]:
         """For each binding the rows it used, in the order of the rule's positive atoms."""
         out = np.empty((batch.size, len(self.rule.atoms)), dtype=np.int32)
         for atom in range(len(self.rule.atoms)):

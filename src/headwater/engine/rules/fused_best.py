@@ -114,17 +114,17 @@ class FusedBest:
                 candidates[:, column] = (
                     probe.left.data[left, source] if side == LEFT else probe.right.data[right, source]
                 )
-        proofs = np.empty((values.size, 2), dtype=np.int32)
-        proofs[:, 1 - probe.slot], proofs[:, probe.slot] = left, right
+        witnesses = np.empty((values.size, 2), dtype=np.int32)
+        witnesses[:, 1 - probe.slot], witnesses[:, probe.slot] = left, right
         lost = lost[lost >= 0]
         if lost.size:
             head.set_state(lost, GHOST, journal)
         head.admit_rows(candidates)
         if head.buried or head.standing is None:
             head.reserve(values.size)
-            return head.merge(candidates, proofs, self._rule, after, journal), lost
+            return head.merge(candidates, witnesses, self._rule, after, journal), lost
         # Every ghost is worse than what stands in its group, and nothing else is left over: these rows are new.
-        came = head.append(candidates, proofs, self._rule, after, journal)
+        came = head.append(candidates, witnesses, self._rule, after, journal)
         assert isinstance(head.standing, Standing)
         head.standing.rows[cells] = came
         head.standing.knows_all()

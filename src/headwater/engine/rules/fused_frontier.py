@@ -54,7 +54,7 @@ class FusedFrontier:
         self._sieves = dict(zip((LEFT, RIGHT), loop.sieves, strict=True))
 
     def run(self, rows: Rows, tick: int, after: int, journal: Journal, pause: Pause | None = None) -> Outcome | None:
-        """As `FusedJoin.run`; None when groups do not lie close together, or rows have lost their proofs.
+        """As `FusedJoin.run`; None when groups do not lie close together, or rows have lost their witnesses.
 
         With `pause` (see `Frontiers.run`), goes on from the rows that come until none comes any more; None where that
         cannot be done.

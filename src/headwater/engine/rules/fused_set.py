@@ -65,7 +65,7 @@ class _Merging:
         self._ends = (*places[0], *places[-1])
 
     def _merge(
-        self, rows: Rows, left: Matrix | None, proofs: Rows, slots: npt.NDArray[np.int64], tick: int, after: int,
+        self, rows: Rows, left: Matrix | None, witnesses: Rows, slots: npt.NDArray[np.int64], tick: int, after: int,
         journal: Journal,
     ) -> Rows:  # fmt: skip
         """Head rows that starting rows give, those of `left` or, if that is None, of the probe's own table."""
@@ -75,7 +75,7 @@ class _Merging:
         clean = journal.all_alive(head)
         # Rows that may come back before the loop stops to write them down; large buffers cost more than they save.
         writer = Writer(head, journal, 1 if clean else min(_BUFFERED, 8 * rows.size + 256))
-        witness = proofs, slots, probe.slot
+        witness = witnesses, slots, probe.slot
         at, place, linked = 0, -1, -1
         while at < rows.size:
             short = self._short and head.space is not None and reading.box[0]
@@ -131,9 +131,9 @@ class FusedTail(_Merging):
         left = np.empty((batch.size, len(self._names)), dtype=np.int64)
         for at, name in enumerate(self._names):
             left[:, at] = batch.columns[name]
-        proofs = np.stack([batch.rows[int(slot)] for slot in self._slots], axis=1)
+        witnesses = np.stack([batch.rows[int(slot)] for slot in self._slots], axis=1)
         self._head.admit_range(*self._probe.bounds(self._places, left))
-        return self._merge(np.arange(batch.size, dtype=np.int32), left, proofs, self._slots, tick, after, journal)
+        return self._merge(np.arange(batch.size, dtype=np.int32), left, witnesses, self._slots, tick, after, journal)
 
 
 class FusedPull:

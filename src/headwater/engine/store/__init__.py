@@ -1,1 +1,1 @@
-"""The rows of one table as flat arrays: proofs, indexes, leases, and the journal that undoes changes."""
+"""The rows of one table as flat arrays: witnesses, indexes, leases, and the journal that undoes changes."""

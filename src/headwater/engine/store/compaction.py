@@ -1,7 +1,7 @@
-"""Compaction: throws out rows that are gone and ghosts that no proof needs, and gives their room back.
+"""Compaction: throws out rows that are gone and ghosts that no witness needs, and gives their room back.
 
 It runs between transactions, over one stratum at a time, when what is dead outweighs what is alive; its cost
-is therefore paid for by the rows that died. Row numbers change; proofs that name them are rewritten.
+is therefore paid for by the rows that died. Row numbers change; witnesses that name them are rewritten.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _crowded(store: Store) -> bool:
 
 
 def _needed_ghosts(own: list[Store]) -> dict[Store, npt.NDArray[np.bool_]]:
-    """The ghosts that a proof of a row alive, or of one that was sent, rests on, directly or through other ghosts."""
+    """The ghosts that a witness of a row alive, or of one that was sent, rests on, directly or through other ghosts."""
     needed = {store: np.full(store.size, store.table.outbox) for store in own}
     for store in own:
         if store.table.lasting:
@@ -53,7 +53,7 @@ def _needed_ghosts(own: list[Store]) -> dict[Store, npt.NDArray[np.bool_]]:
         for use in store.used:
             if use.parent not in needed:
                 continue
-            parents = store.proof[rows[store.rules[rows] == use.rule], use.position]
+            parents = store.witness[rows[store.rules[rows] == use.rule], use.position]
             parents = np.unique(parents[use.parent.stamp[parents] == GHOST])
             fresh = parents[~needed[use.parent][parents]].astype(np.int32)
             if fresh.size:
@@ -71,17 +71,17 @@ def _counted_on(store: Store) -> Rows:
 
 
 def _named_anywhere(store: Store) -> npt.NDArray[np.bool_]:
-    """Rows that any proof names: those of higher strata, too, may rest on versions that later leases replaced."""
+    """Rows that any witness names: those of higher strata, too, may rest on versions that later leases replaced."""
     named = np.zeros(store.size, dtype=np.bool_)
     for use in store.uses:
         child = use.child
         rows = np.flatnonzero((child.rules[: child.size] == use.rule) & (child.stamp[: child.size] != GONE))
-        named[child.proof[rows, use.position]] = True
+        named[child.witness[rows, use.position]] = True
     return named
 
 
 def squeeze(store: Store) -> None:
-    """Move the rows that are not gone to the front and rewrite every proof that names them."""
+    """Move the rows that are not gone to the front and rewrite every witness that names them."""
     keep = np.flatnonzero(store.stamp[: store.size] != GONE).astype(np.int32)
     if store.table.clusters is not None:
         keep = _clustered(store, keep, store.table.clusters)
@@ -90,7 +90,7 @@ def squeeze(store: Store) -> None:
     for use in store.uses:
         child = use.child
         rows = np.flatnonzero((child.rules[: child.size] == use.rule) & (child.stamp[: child.size] != GONE))
-        child.proof[rows, use.position] = moved[child.proof[rows, use.position]]
+        child.witness[rows, use.position] = moved[child.witness[rows, use.position]]
     store.relist()
     for child in {use.child for use in store.uses}:
         child.relist()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _FLOOR = 1 << 16
 _BUFFER = 1 << 14
 _WORTH = 64  # rows that are listed in the time that one takes to be placed by sorting
-Proofs = npt.NDArray[np.int32]
+Witnesses = npt.NDArray[np.int32]
 Cells = npt.NDArray[np.int64]
 
 
@@ -166,9 +166,9 @@ class Frontiers:
             self._make(None, 2 * more + self.first.size)
             self._catch_up()
 
-    def place(self, candidates: Codes, proofs: Proofs, rule: int, tick: int, journal: Journal) -> Outcome:
+    def place(self, candidates: Codes, witnesses: Witnesses, rule: int, tick: int, journal: Journal) -> Outcome:
         """Offer rows; `admit` has been called for them."""
-        return self.run(enter_frontier, lambda: (candidates, proofs), _LEAST, rule, tick, journal)
+        return self.run(enter_frontier, lambda: (candidates, witnesses), _LEAST, rule, tick, journal)
 
     def run(
         self,

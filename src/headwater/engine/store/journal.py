@@ -20,12 +20,12 @@ Outcome = tuple[Rows, Rows]  # rows that came, and rows that lost their place
 
 @dataclass(slots=True)
 class Entry:
-    """Rows of one store, and what their stamp (and, if it changed, their proof) was before."""
+    """Rows of one store, and what their stamp (and, if it changed, their witness) was before."""
 
     rows: Rows
     stamps: Rows
     rules: npt.NDArray[np.int16] | None = None
-    proofs: npt.NDArray[np.int32] | None = None
+    witnesses: npt.NDArray[np.int32] | None = None
     appended: bool = False  # the rows were not there before
     unlinked: bool = False  # the rows were taken out of their parents' lists; nothing else changed
 

@@ -1,8 +1,8 @@
-"""A store: the rows of one table as flat arrays, with a proof for each.
+"""A store: the rows of one table as flat arrays, with a witness for each.
 
-Arrays, one entry per row: `data` (the columns), `stamp` (the state, see `states`), `rules` and `proof` (the
+Arrays, one entry per row: `data` (the columns), `stamp` (the state, see `states`), `rules` and `witness` (the
 rule that derived the row and the rows it used, one per positive atom of the rule), and the lists of
-children: `first[row, use]` is the first row whose proof names this row at that use (a position in a rule),
+children: `first[row, use]` is the first row whose witness names this row at that use (a position in a rule),
 `following` and `before` lead through the list. Children are linked lazily: rows from `linked` on are in no list yet,
 and `Store.link` is called before anyone walks one.
 
@@ -67,8 +67,8 @@ class Store:
         self.name = table.name
         self.width = len(table.types)
         self.depth = table.depth
-        self.uses: list[Use] = []  # where this store's rows stand in proofs
-        self.used: list[Use] = []  # the positions that proofs of this store's rows name
+        self.uses: list[Use] = []  # where this store's rows stand in witnesses
+        self.used: list[Use] = []  # the positions that witnesses of this store's rows name
         self.indexes: dict[tuple[int, ...], Index] = {}
         self.standing: Standing | Frontiers | None = None
         self._notes: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
@@ -82,7 +82,7 @@ class Store:
         self.data: Matrix = np.empty((capacity, self.width), dtype=kind)
         self.stamp: Rows = np.zeros(capacity, dtype=np.int32)
         self.rules: npt.NDArray[np.int16] = np.full(capacity, -1, dtype=np.int16)
-        self.proof: npt.NDArray[np.int32] = np.empty((capacity, self.depth), dtype=np.int32)
+        self.witness: npt.NDArray[np.int32] = np.empty((capacity, self.depth), dtype=np.int32)
         self.following: npt.NDArray[np.int32] = np.empty((0, self.depth), dtype=np.int32)
         self.before: npt.NDArray[np.int32] = np.empty((0, self.depth), dtype=np.int32)
         self.first: npt.NDArray[np.int32] = np.empty((0, 0), dtype=np.int32)
@@ -113,12 +113,12 @@ class Store:
     @property
     def row_bytes(self) -> int:
         """Bytes of a row in the arrays that are never without it."""
-        return self.data.itemsize * self.width + self.proof.itemsize * self.depth + 6
+        return self.data.itemsize * self.width + self.witness.itemsize * self.depth + 6
 
     @property
     def widest(self) -> int:
         """Bytes of a row in the widest of its arrays."""
-        return max(self.data.itemsize * self.width, self.proof.itemsize * self.depth, 4)
+        return max(self.data.itemsize * self.width, self.witness.itemsize * self.depth, 4)
 
     @property
     def granted(self) -> int:
@@ -136,7 +136,7 @@ class Store:
 
     @property
     def nbytes(self) -> int:
-        rows = (self.data, self.stamp, self.rules, self.proof, self.following, self.before, self.first, self._notes)
+        rows = (self.data, self.stamp, self.rules, self.witness, self.following, self.before, self.first, self._notes)
         held = sum(int(array[: self.size].nbytes) for array in rows)  # the system gives no memory for room not yet used
         held += 0 if self.standing is None else self.standing.nbytes
         held += 0 if self.expiries is None else self.expiries.nbytes
@@ -146,7 +146,7 @@ class Store:
     @property
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
         """The rows, as kernels are given them (`TableArrays`)."""
-        return self.data, self.stamp, self.rules, self.proof
+        return self.data, self.stamp, self.rules, self.witness
 
     @property
     def identities(self) -> tuple[Any, ...]:
@@ -168,7 +168,7 @@ class Store:
             return
         self.data = _resized(self.data, capacity, held)
         self.rules = _resized(self.rules, capacity, held)
-        self.proof = _resized(self.proof, capacity, held)
+        self.witness = _resized(self.witness, capacity, held)
         self.stamp = _resized(self.stamp, capacity, held)  # last, as it tells the room: memory may run out
 
     def admit(self, columns: Sequence[npt.NDArray[np.integer[Any]]]) -> None:
@@ -259,7 +259,7 @@ class Store:
     def append(
         self,
         rows: npt.NDArray[np.int64],
-        proofs: npt.NDArray[np.int32],
+        witnesses: npt.NDArray[np.int32],
         rule: int,
         tick: int,
         journal: Journal,
@@ -273,7 +273,7 @@ class Store:
         self.data[start : self.size] = rows
         self.stamp[start : self.size] = tick
         self.rules[start : self.size] = rule
-        self.proof[start : self.size, : proofs.shape[1]] = proofs
+        self.witness[start : self.size, : witnesses.shape[1]] = witnesses
         added = np.arange(start, self.size, dtype=np.int32)
         journal.note(self, Entry(added, np.zeros(added.size, dtype=np.int32), appended=True))
         return added
@@ -408,7 +408,7 @@ class Store:
     def merge(
         self,
         candidates: npt.NDArray[np.int64],
-        proofs: npt.NDArray[np.int32],
+        witnesses: npt.NDArray[np.int32],
         rule: int,
         tick: int,
         journal: Journal,
@@ -420,8 +420,8 @@ class Store:
         while at < candidates.shape[0]:
             chunk = candidates[at : at + writer.room]
             start, size, revived = kernels.merge_rows(
-                chunk, proofs[at : at + writer.room], rule, tick, self.arrays, self.identities, self.size, self.room(),
-                writer.before,
+                chunk, witnesses[at : at + writer.room], rule, tick, self.arrays, self.identities, self.size,
+                self.room(), writer.before,
             )  # fmt: skip
             at += start
             writer.took(size, revived)
@@ -446,9 +446,9 @@ class Store:
         if self.standing is not None:
             self.standing.note(entry.rows)
         self.unlink(entry.rows[(self.stamp[entry.rows] > GONE) & (entry.stamps <= GONE)])
-        if entry.rules is not None and entry.proofs is not None:
+        if entry.rules is not None and entry.witnesses is not None:
             self.rules[entry.rows] = entry.rules
-            self.proof[entry.rows] = entry.proofs
+            self.witness[entry.rows] = entry.witnesses
         self.stamp[entry.rows] = entry.stamps
         if entry.rules is not None:
             self.relink(entry.rows[entry.stamps == GHOST])
@@ -459,11 +459,11 @@ class Store:
         There is room for as many again: a table that was that large once will grow.
         """
         room = min(self.capacity, 2 * keep.size)
-        data, stamp, rules, proof = (
-            _taken(array, keep, room) for array in (self.data, self.stamp, self.rules, self.proof)
+        data, stamp, rules, witness = (
+            _taken(array, keep, room) for array in (self.data, self.stamp, self.rules, self.witness)
         )
         heights = self.heights[keep] if self.heights.size else self.heights
-        self.load(data, stamp, rules, proof, size=keep.size, count=int(np.count_nonzero(stamp[: keep.size] > GONE)))
+        self.load(data, stamp, rules, witness, size=keep.size, count=int(np.count_nonzero(stamp[: keep.size] > GONE)))
         self.bounds.include(data[: keep.size])
         self.heights = heights
 
@@ -472,7 +472,7 @@ class Store:
         data: Matrix,
         stamp: Rows,
         rules: npt.NDArray[np.int16],
-        proof: npt.NDArray[np.int32],
+        witness: npt.NDArray[np.int32],
         *,
         size: int,
         count: int,
@@ -480,7 +480,7 @@ class Store:
         """Hold the `size` rows at the front of these arrays, `count` of them alive. `bounds` are left to be set."""
         self._allocate(data.dtype, 0)
         self._forget_rows()
-        self.data, self.stamp, self.rules, self.proof = data, stamp, rules, proof
+        self.data, self.stamp, self.rules, self.witness = data, stamp, rules, witness
         self.size = size
         self.count = count
         self.buried = count < self.size
@@ -505,14 +505,14 @@ class Store:
         for use in self.used:
             if use.parent.heights.size:
                 own = np.flatnonzero(self.rules[rows] == use.rule)
-                below = use.parent.heights[self.proof[rows[own], use.position]] + 1
+                below = use.parent.heights[self.witness[rows[own], use.position]] + 1
                 found[own] = np.maximum(found[own], below)
         return found
 
     # Children
 
     def relist(self) -> None:
-        """Make the lists that this store's rows are in anew, from their proofs."""
+        """Make the lists that this store's rows are in anew, from their witnesses."""
         for use in self.used:
             if use.parent.first.shape[0]:
                 use.parent.first[:, use.column] = -1
@@ -530,7 +530,7 @@ class Store:
             use.parent.room_for_children()
         for use in self.used:
             kernels.link_rows(
-                rows, use.position, use.rule, self.rules, self.stamp, self.proof,
+                rows, use.position, use.rule, self.rules, self.stamp, self.witness,
                 use.parent.first, use.column, self.following, self.before,
             )  # fmt: skip
         self.linked = self.size
@@ -542,12 +542,12 @@ class Store:
         for use in self.used:
             use.parent.room_for_children()
             kernels.link_rows(
-                rows, use.position, use.rule, self.rules, self.stamp, self.proof,
+                rows, use.position, use.rule, self.rules, self.stamp, self.witness,
                 use.parent.first, use.column, self.following, self.before,
             )  # fmt: skip
 
     def release(self, rows: Rows, journal: Journal) -> None:
-        """Take rows that lost their proof out of the lists of the rows they rested on."""
+        """Take rows that lost their witness out of the lists of the rows they rested on."""
         self.unlink(rows)
         journal.note(self, Entry(rows, self.stamp[rows], unlinked=True))
 
@@ -557,13 +557,13 @@ class Store:
             return
         for use in self.used:
             kernels.unlink_rows(
-                rows, use.position, use.rule, self.rules, self.proof,
+                rows, use.position, use.rule, self.rules, self.witness,
                 use.parent.first, use.column, self.following, self.before,
             )  # fmt: skip
 
     def _room_for_lists(self) -> None:
         if self.following.shape[0] < self.size:
-            room = self._rows_beside(2 * self.proof.itemsize * self.depth)
+            room = self._rows_beside(2 * self.witness.itemsize * self.depth)
             self.following, self.before = (_resized(one, room, self.linked) for one in (self.following, self.before))
 
     def room_for_children(self) -> None:
@@ -582,7 +582,7 @@ class Store:
         return max(self.size, _FLOOR)
 
     def mark(self, use: Use, parents: Rows, journal: Journal) -> Rows:
-        """Mark this store's rows whose proof names one of `parents` at `use`; the rows marked."""
+        """Mark this store's rows whose witness names one of `parents` at `use`; the rows marked."""
         self.link()
         self.buried = True
         use.parent.room_for_children()
@@ -621,7 +621,7 @@ class Writer:
         )
 
     def took(self, size: int, revived: int) -> None:
-        store, (back, old_stamp, old_rule, old_proof) = self._store, self.before
+        store, (back, old_stamp, old_rule, old_witness) = self._store, self.before
         if size > store.size:
             rows = np.arange(store.size, size, dtype=np.int32)
             self._journal.note(store, Entry(rows, np.zeros(rows.size, dtype=np.int32), appended=True))
@@ -630,7 +630,7 @@ class Writer:
         if revived:
             rows = back[:revived].copy()
             stamps = old_stamp[:revived].copy()
-            self._journal.note(store, Entry(rows, stamps, old_rule[:revived].copy(), old_proof[:revived].copy()))
+            self._journal.note(store, Entry(rows, stamps, old_rule[:revived].copy(), old_witness[:revived].copy()))
             store.relink(rows[stamps != GHOST])
             self._came.append(rows)
 

@@ -19,7 +19,7 @@ class TableArrays(NamedTuple):
     data: Array
     stamp: Array
     rules: Array
-    proof: Array
+    witness: Array
 
 
 class Identities(NamedTuple):
@@ -72,7 +72,7 @@ class Before(NamedTuple):
     rows: Array
     stamps: Array
     rules: Array
-    proofs: Array
+    witnesses: Array
 
 
 class BestFound(NamedTuple):

@@ -7,12 +7,12 @@ from headwater.engine.store.states import GHOST, GONE, MARKED
 
 
 @kernel
-def link_rows(rows, position, rule_id, rules, stamp, proof, first, use, following, before):
+def link_rows(rows, position, rule_id, rules, stamp, witness, first, use, following, before):
     """Enter rows that `rule_id` derived into the list of children of the row their witness names at `position`."""
     for row in rows:
         if rules[row] != rule_id or stamp[row] == GONE:
             continue
-        parent = proof[row, position]
+        parent = witness[row, position]
         head = first[parent, use]
         following[row, position] = head
         before[row, position] = -1
@@ -22,7 +22,7 @@ def link_rows(rows, position, rule_id, rules, stamp, proof, first, use, followin
 
 
 @kernel
-def unlink_rows(rows, position, rule_id, rules, proof, first, use, following, before):
+def unlink_rows(rows, position, rule_id, rules, witness, first, use, following, before):
     for row in rows:
         if rules[row] != rule_id:
             continue
@@ -31,7 +31,7 @@ def unlink_rows(rows, position, rule_id, rules, proof, first, use, following, be
         if ahead >= 0:
             following[ahead, position] = after
         else:
-            first[proof[row, position], use] = after
+            first[witness[row, position], use] = after
         if after >= 0:
             before[after, position] = ahead
 

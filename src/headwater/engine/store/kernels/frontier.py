@@ -115,7 +115,7 @@ def join_frontier(
     right_at, right_from, right_value, right_lease = Side(*right_side)
     _, _, _, _, begin, order, right_heads, chain = IndexArrays(*index_arrays)
     columns, first, following, direct, base, extent = GroupLists(*group_lists)
-    data, stamp, rules, proof = TableArrays(*table_arrays)
+    data, stamp, rules, witness = TableArrays(*table_arrays)
     value_column, lease_column, largest = FrontierShape(*head_shape)
     least, rule_id, tick, fresh, limit = Offer(*offered)
     lost_rows, lost_stamps = Lost(*lost_arrays)
@@ -164,8 +164,8 @@ def join_frontier(
                         for position in range(group.size):
                             data[state, columns[position]] = group[position]
                         _write(state, value, lease, tick, rule_id, data, stamp, rules, value_column, lease_column)
-                        proof[state, slot] = start
-                        proof[state, 1 - slot] = other
+                        witness[state, slot] = start
+                        witness[state, 1 - slot] = other
                     elif state < NEEDLESS:
                         cursor[0], cursor[1], cursor[2] = at, here, link
                         return state, size, free, lost
@@ -232,7 +232,7 @@ def close_frontier(
     right_at, right_from, right_value, right_lease = Side(*right_side)
     _, _, _, _, begin, order, right_heads, chain = IndexArrays(*index_arrays)
     columns, first, following, direct, base, extent = GroupLists(*group_lists)
-    data, stamp, rules, proof = TableArrays(*table_arrays)
+    data, stamp, rules, witness = TableArrays(*table_arrays)
     value_column, lease_column, largest = FrontierShape(*head_shape)
     least, rule_id, tick, fresh, limit = Offer(*offered)
     lost_rows, lost_stamps = Lost(*lost_arrays)
@@ -313,8 +313,8 @@ def close_frontier(
                         for position in range(group.size):
                             data[new, columns[position]] = group[position]
                         _write(new, value, lease, tick + 1, rule_id, data, stamp, rules, value_column, lease_column)
-                        proof[new, slot] = start
-                        proof[new, 1 - slot] = other
+                        witness[new, slot] = start
+                        witness[new, 1 - slot] = other
                         turn = _turn(new, data, value_column, lease_column, largest)
                         _push(heap_values, heap_rows, waiting, turn, new)
                         waiting += 1
@@ -330,11 +330,22 @@ def close_frontier(
 
 @kernel
 def enter_frontier(
-    candidates, proofs, cursor, strides, shift, group_lists, table_arrays, head_shape, offered, size, free, lost_arrays
+    candidates,
+    witnesses,
+    cursor,
+    strides,
+    shift,
+    group_lists,
+    table_arrays,
+    head_shape,
+    offered,
+    size,
+    free,
+    lost_arrays,
 ):
     """As `join_frontier`, for rows that have been joined already."""
     columns, first, following, direct, base, extent = GroupLists(*group_lists)
-    data, stamp, rules, proof = TableArrays(*table_arrays)
+    data, stamp, rules, witness = TableArrays(*table_arrays)
     value_column, lease_column, largest = FrontierShape(*head_shape)
     _, rule_id, tick, fresh, limit = Offer(*offered)
     lost_rows, lost_stamps = Lost(*lost_arrays)
@@ -354,8 +365,8 @@ def enter_frontier(
                 data[new, column] = candidates[at, column]
             stamp[new] = tick
             rules[new] = rule_id
-            for position in range(proofs.shape[1]):
-                proof[new, position] = proofs[at, position]
+            for position in range(witnesses.shape[1]):
+                witness[new, position] = witnesses[at, position]
         elif new < NEEDLESS:
             cursor[0] = at
             return new, size, free, lost

@@ -230,7 +230,7 @@ def see_best(rows, kept, kept_stamp, kept_lists, group_lists, table_arrays, rule
     """
     _, kept_first, _, kept_direct, kept_base, kept_extent = GroupLists(*kept_lists)
     columns, first, following, direct, base, extent = GroupLists(*group_lists)
-    data, stamp, rules, proof = TableArrays(*table_arrays)
+    data, stamp, rules, witness = TableArrays(*table_arrays)
     lost = 0
     group = np.empty(columns.size, dtype=np.int64)
     for touched in rows:
@@ -241,7 +241,7 @@ def see_best(rows, kept, kept_stamp, kept_lists, group_lists, table_arrays, rule
         home = find_group(group, first, data, columns, direct, base, extent)
         held = ~first[home]
         if held >= 0 and stamp[held] > 0:
-            same = best >= 0 and proof[held, 0] == best
+            same = best >= 0 and witness[held, 0] == best
             if same:
                 for column in range(data.shape[1]):
                     same = same and data[held, column] == kept[best, column]
@@ -258,7 +258,7 @@ def see_best(rows, kept, kept_stamp, kept_lists, group_lists, table_arrays, rule
                 data[size, column] = kept[best, column]
             stamp[size] = tick
             rules[size] = rule
-            proof[size, 0] = best
+            witness[size, 0] = best
             following[size] = -1
             first[home] = ~np.int32(size)
             size += 1

@@ -33,12 +33,12 @@ def _remember(row, at, table, before):
     before.rows[at] = row
     before.stamps[at] = table.stamp[row]
     before.rules[at] = table.rules[row]
-    for position in range(table.proof.shape[1]):
-        before.proofs[at, position] = table.proof[row, position]
+    for position in range(table.witness.shape[1]):
+        before.witnesses[at, position] = table.witness[row, position]
 
 
 @kernel
-def merge_rows(candidates, proofs, rule, tick, table_arrays, identities, size, limit, before_arrays):
+def merge_rows(candidates, witnesses, rule, tick, table_arrays, identities, size, limit, before_arrays):
     """Insert-or-find a batch of rows of a set relation.
 
     A row not seen before is appended; one that is gone, marked or a ghost comes back in place with its new witness (a
@@ -70,8 +70,8 @@ def merge_rows(candidates, proofs, rule, tick, table_arrays, identities, size, l
             changed = False
         if changed:
             table.rules[row] = rule
-            for position in range(proofs.shape[1]):
-                table.proof[row, position] = proofs[at, position]
+            for position in range(witnesses.shape[1]):
+                table.witness[row, position] = witnesses[at, position]
     return candidates.shape[0], size, back
 
 
@@ -80,8 +80,8 @@ def _derive(row, at, other, rule, witness, table):
     """A row's witness: its rule, the rows that starting row `at` stands for, and the row met."""
     table.rules[row] = rule
     for slot in range(witness.slots.size):
-        table.proof[row, witness.slots[slot]] = witness.left[at, slot]
-    table.proof[row, witness.met] = other
+        table.witness[row, witness.slots[slot]] = witness.left[at, slot]
+    table.witness[row, witness.met] = other
 
 
 @inlined
@@ -218,8 +218,8 @@ def _revive(row, other, third, slot, rule, tick, count, table, before):
     """Give a marked row its life back, with a new witness of two rows."""
     _remember(row, count, table, before)
     table.rules[row] = rule
-    table.proof[row, slot] = other
-    table.proof[row, 1 - slot] = third
+    table.witness[row, slot] = other
+    table.witness[row, 1 - slot] = third
     table.stamp[row] = tick
 
 
