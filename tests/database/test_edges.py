@@ -101,3 +101,19 @@ def test_an_average_pools_ints_and_floats(order: tuple[str, str]) -> None:
     db.apply(insert={"whole": [(1, 1), (1, 2), (2, 2)], "part": [(1, 0.5), (2, 7.0)]})
     assert db.rows("mean") == {(1, 3.5 / 3), (2, 4.5)}
     assert db.critical("mean", (2, 4.5)).facts == [("part", (2, 7.0)), ("whole", (2, 2))]
+
+
+def test_large_ints_beside_floats_count_as_floats() -> None:
+    """As in SQL: rows, constants of the program and nodes agree, also beyond 2**53."""
+    text = """
+        relation a(x: int). relation b(y: float).
+        equal(X, Y) :- a(X), b(Y), X = Y.
+        third(X / 3) :- a(X).
+        folded("equal") :- 9007199254740993 = 9007199254740992.0.
+        quotient(Z) :- Z = 9007199254740993 / 3.
+    """
+    database = hw.Database(hw.compile(text))
+    database.apply(insert={"a": [(2**53 + 1,)], "b": [(2.0**53,)]})
+    assert database.rows("equal") == {(2**53 + 1, 2.0**53)}
+    assert database.rows("folded") == {("equal",)}
+    assert database.rows("third") == database.rows("quotient") == {(3002399751580330.5,)}

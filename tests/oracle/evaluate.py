@@ -63,7 +63,7 @@ ARITHMETIC: Mapping[str, Callable[[Any, Any], Value]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    "/": operator.truediv,
+    "/": lambda one, other: float(one) / float(other),
     "%": operator.mod,
 }
 
@@ -287,6 +287,8 @@ def compares(op: str, one: Value, other: Value) -> bool:
         return False
     if (one is None or other is None) and op not in ("=", "!="):
         return False
+    if {type(one), type(other)} == {int, float}:  # an int beside a float counts as a float
+        one, other = float(one), float(other)  # type: ignore[arg-type]
     return COMPARE[op](one, other)
 
 

@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from headwater.core.errors import EvaluationError
-from headwater.core.functions.operators import COMPARE
+from headwater.core.functions.operators import compared
 from headwater.core.functions.registry import FUNCTIONS
 from headwater.core.types import Type
 from headwater.language import syntax
@@ -144,7 +144,7 @@ def _compared(op: str, left: syntax.Term, right: syntax.Term) -> bool | None:
         or len({isinstance(value, str) for value in values}) > 1
     ):
         return None
-    return bool(COMPARE[op](*values))
+    return compared(op, *values)
 
 
 def _bindings(rule: syntax.Rule, relations: Relations) -> dict[str, tuple[syntax.Goal, syntax.Constant]]:

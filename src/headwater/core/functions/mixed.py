@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headwater.core.functions.operators import COMPARE
+from headwater.core.functions import operators
 from headwater.core.types import Type
 
 _PYTHON = {
@@ -70,6 +70,6 @@ def compared(op: str, left: Any, right: Any) -> bool:
     if isinstance(left, bool) is not isinstance(right, bool):
         return False
     try:
-        return bool(COMPARE[op](left, right))
+        return operators.compared(op, left, right)
     except TypeError:
         return False

@@ -1,7 +1,7 @@
 """What the operators of rules mean on single values: comparisons and arithmetic.
 
-`/` always gives a float, and a division by zero has no value. A bool is no number. Null is the caller's: it knows what
-it makes of one.
+`/` always gives a float, and a division by zero has no value. An int beside a float counts as a float, and so do both
+sides of `/`, as in SQL: ints beyond 2**53 lose digits there. A bool is not a number. Nulls are up to the caller.
 """
 
 from __future__ import annotations
@@ -40,5 +40,12 @@ def calculated(op: str, left: Any, right: Any) -> float | None:
     """The result for two numbers; None where there is none."""
     if not is_number(left) or not is_number(right) or (right == 0 and op in "/%"):
         return None
-    result: float = ARITHMETIC[op](left, right)
+    result: float = ARITHMETIC[op](*((float(left), float(right)) if op == "/" else (left, right)))
     return result
+
+
+def compared(op: str, left: Any, right: Any) -> bool:
+    """Whether the comparison holds for two values that are not null."""
+    if isinstance(left, float) != isinstance(right, float) and is_number(left) and is_number(right):
+        left, right = float(left), float(right)
+    return bool(COMPARE[op](left, right))

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias, assert_never
 
 from headwater.core.functions.function import Function, lookup
 from headwater.core.functions.mixed import widened
-from headwater.core.functions.operators import COMPARE, calculated
+from headwater.core.functions.operators import calculated, compared
 from headwater.core.functions.registry import FUNCTIONS
 from headwater.core.types import Type
 from headwater.language.syntax import Binary, Call, Comparison, Condition, Constant, ListTerm, Term, Variable, Wildcard
@@ -61,7 +62,7 @@ def holds(goal: Comparison | Condition, slots: Mapping[str, int]) -> Callable[[R
     match goal:
         case Comparison(op=op, left=left, right=right):
             return _comparison(
-                COMPARE[op], value_of(left, slots), value_of(right, slots), ordered=op not in ("=", "!=")
+                partial(compared, op), value_of(left, slots), value_of(right, slots), ordered=op not in ("=", "!=")
             )
         case Condition(call=call, negated=negated):
             answer = value_of(call, slots)
