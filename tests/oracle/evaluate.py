@@ -63,7 +63,7 @@ ARITHMETIC: Mapping[str, Callable[[Any, Any], Value]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    "/": lambda one, other: float(one) / float(other),
+    "/": lambda one, other: (one * 1.0) / (other * 1.0),
     "%": operator.mod,
 }
 
