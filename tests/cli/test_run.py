@@ -490,3 +490,11 @@ def test_changes_of_a_stream_count_by_their_times() -> None:
     for batch in ("1", "100"):
         given = ("--input", "hit=hits.csv", "--changes", "hit=changes.jsonl", "--batch", batch, "--format", "csv")
         assert run("hits.dl", *given).stdout.split() == ["p,n", "b,1", "d,1"], batch
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_optional_relation_or_an_empty_file_of_changes_is_no_reason_to_warn() -> None:
+    write("joined.dl", "open(X, Y) :- link(X, Y), !closed(X).\n")
+    write("none.csv", "_change_type,x\n")
+    for given in (("--optional", "closed"), ("-c", "closed=none.csv")):
+        assert run("joined.dl", "-i", "link=links.csv", *given, "--format", "csv").exit_code == 0

@@ -63,6 +63,7 @@ class Session:
         feeds = parse_given(self.program, "--changes", feed.changes or ())
         require_given(self.program, [*sources, *feeds], feed.optional)
         self.database = Database(self.program, guard=guard, nodes=nodes)
+        self._without_rows = {*(feed.optional or ()), *(file.relation for file in feeds)} & set(self.database.missing)
         self.data = read_files(self.program, sources, feeds, header=not feed.no_header, progress=progress)
         self._show_notes()
         if feed.strict and self.data.bad:
@@ -75,13 +76,14 @@ class Session:
 
     def load(self) -> Changes:
         """Apply the inputs."""
-        rows: dict[str, Any] = {}
+        rows: dict[str, Any] = {}  # without the empty ones, the database would warn of relations that it was not given
         for file in self.data.inputs:
             given = file.taken(np.arange(file.size))
             rows[file.relation] = _joined(rows[file.relation], given) if file.relation in rows else given
         self._progress.step(f"deriving from {counted(sum(file.size for file in self.data.inputs), 'row')}")
         try:
-            return self.database.apply(insert=rows, cancelled=self._rounds("deriving"))
+            empty: dict[str, Any] = {name: [] for name in self._without_rows - rows.keys()}
+            return self.database.apply(insert=rows | empty, cancelled=self._rounds("deriving"))
         except ProgramError as error:
             show_error(error)
             for file in self.data.inputs:
