@@ -59,7 +59,7 @@ from headwater.engine.store.states import GONE
 from headwater.language.syntax import Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.model import Plan, Table
-from headwater.program.inputs import needed
+from headwater.program.inputs import absence, needed
 from headwater.program.time.program_clock import clock_type
 from headwater.provenance import (
     NODES,
@@ -277,7 +277,7 @@ class Database:
         ]
         if absent:
             self._warned.update(absent)
-            warnings.warn(_absence(relation, absent), MissingInputWarning, stacklevel=3)
+            warnings.warn(absence(relation, absent), MissingInputWarning, stacklevel=3)
 
     def is_ordered(self, relation: str) -> bool:
         """Whether `table` gives the rows in an order that the program asks for."""
@@ -598,12 +598,3 @@ class Database:
         """A base fact that a user names, in the values that provenance has for it."""
         values, _ = self._row(relation, row, find_code)
         return kept_values(self._table(relation), values)
-
-
-def _absence(view: str, absent: list[str]) -> str:
-    listed = " and ".join(f"`{name}`" for name in absent)
-    given = ", ".join(f'"{name}": []' for name in absent)
-    return (
-        f"`{view}` rests on {listed}, which has been given no rows yet; if there are none, say so: "
-        f"apply(insert={{{given}}}), or declare `relation {absent[0]}(...) optional.`"
-    )

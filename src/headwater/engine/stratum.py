@@ -33,8 +33,9 @@ from headwater.engine.rules.delta_rule import Done, Runner
 from headwater.engine.rules.fused_frontier import FusedFrontier
 from headwater.engine.store.budget import RowsSpent
 from headwater.engine.store.index import Index, Rows
+from headwater.engine.store.marking import mark_children, mark_descendants
 from headwater.engine.store.states import BASE, EVER, GHOST, GONE, MARKED
-from headwater.engine.store.store import Store, Use, mark_descendants
+from headwater.engine.store.store import Store, Use
 from headwater.engine.stratum_rules import StratumRules
 from headwater.engine.transaction import Transaction
 from headwater.engine.turns import Turns
@@ -197,11 +198,11 @@ class StratumRun:
             for use in rules.uses.get(name, ()):
                 parents = transaction.truly_lost(store, rows) if use.lasting else rows
                 if parents.size:
-                    lost.append((use.child, use.child.mark(use, parents, transaction.journal)))
+                    lost.append((use.child, mark_children(use, parents, transaction.journal)))
             lost.extend(self.mark_groups(store, rows))
         for name, rows in transaction.fallen.items():
             uses = rules.uses.get(name, ())
-            lost.extend((use.child, use.child.mark(use, rows, transaction.journal)) for use in uses)
+            lost.extend((use.child, mark_children(use, rows, transaction.journal)) for use in uses)
         for name, rows in transaction.came.items():
             for runner in rules.forbid.get(name, ()):
                 lost.extend(self.forbidden(runner, rows))
@@ -266,7 +267,7 @@ class StratumRun:
             for use in self._rules.uses.get(store.name, ()):
                 if use.child is store:
                     continue
-                more = use.child.mark(use, rows, self._tx.journal)
+                more = mark_children(use, rows, self._tx.journal)
                 if more.size:
                     frontier.append((use.child, more))
             frontier.extend(self.mark_groups(store, rows))

@@ -101,7 +101,7 @@ class Gang:
         """Send a round and wait for those of all peers."""
         for peer, writer in self._writers.items():
             parcels = [(self.number, parcel) for parcel in outgoing.parcels.get(peer, ())]
-            content = write_incoming(Incoming(parcels, outgoing.busy))
+            content = write_incoming(Incoming(parcels, outgoing.activity))
             try:
                 _send(writer, self._round, content)
             except (flight.FlightError, pa.ArrowException, OSError) as problem:
@@ -109,12 +109,12 @@ class Gang:
         received = self._post.round(self._round, self._cancelled)
         self._round += 1
         parcels_in: list[tuple[int, Parcel]] = []
-        busy = outgoing.busy
+        activity = outgoing.activity
         for peer in sorted(received):
             incoming = _checked(peer, received[peer])
             parcels_in += incoming.parcels
-            busy = max(busy, incoming.busy)
-        return Incoming(parcels_in, Activity(busy))
+            activity = max(activity, incoming.activity)
+        return Incoming(parcels_in, Activity(activity))
 
     def close(self, *, failed: bool = False) -> None:
         """Cut all streams and listen no more; unless it `failed`, the peers see an orderly end."""

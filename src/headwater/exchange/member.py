@@ -194,7 +194,7 @@ class _Messages:
             yield receiver, pack(table, rows[receivers == receiver], symbols)
 
     def unpack(self, incoming: Incoming) -> Received:
-        return Received(self._inboxes(incoming.parcels), incoming.busy)
+        return Received(self._inboxes(incoming.parcels), incoming.activity)
 
     def _inboxes(self, parcels: Iterable[tuple[int, Parcel]]) -> Iterable[tuple[str, Codes]]:
         for sender, parcel in parcels:

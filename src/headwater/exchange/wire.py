@@ -38,7 +38,7 @@ class Outgoing:
     """What one shard sends in a round, by receiver; never to itself."""
 
     parcels: dict[int, list[Parcel]] = field(default_factory=dict)
-    busy: Activity = Activity.NOTHING
+    activity: Activity = Activity.NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Incoming:
     """What one shard gets in a round, with the sender of each parcel, and the most that any shard reported."""
 
     parcels: list[tuple[int, Parcel]] = field(default_factory=list)
-    busy: Activity = Activity.NOTHING
+    activity: Activity = Activity.NOTHING
 
 
 Run: TypeAlias = Generator[Outgoing, Incoming, Any]  # a shard's part of a transaction
@@ -54,39 +54,39 @@ Run: TypeAlias = Generator[Outgoing, Incoming, Any]  # a shard's part of a trans
 
 def ship(outgoing: Sequence[Outgoing]) -> list[Incoming]:
     """What each shard gets if these shards, in the order of their numbers, send this."""
-    busy = max((sent.busy for sent in outgoing), default=Activity.NOTHING)
+    activity = max((sent.activity for sent in outgoing), default=Activity.NOTHING)
     parcels: list[list[tuple[int, Parcel]]] = [[] for _ in outgoing]
     for sender, shipped in enumerate(outgoing):
         for receiver, sent in shipped.parcels.items():
             parcels[receiver].extend((sender, parcel) for parcel in sent)
-    return [Incoming(received, busy) for received in parcels]
+    return [Incoming(received, activity) for received in parcels]
 
 
 def write_outgoing(outgoing: Outgoing) -> pa.Buffer:
-    return _write(((peer, parcel) for peer, many in outgoing.parcels.items() for parcel in many), outgoing.busy)
+    return _write(((peer, parcel) for peer, many in outgoing.parcels.items() for parcel in many), outgoing.activity)
 
 
 def read_outgoing(content: bytes | memoryview | pa.Buffer) -> Outgoing:
-    busy, parcels = _read(content)
+    activity, parcels = _read(content)
     by_peer: dict[int, list[Parcel]] = {}
     for peer, parcel in parcels:
         by_peer.setdefault(peer, []).append(parcel)
-    return Outgoing(by_peer, busy)
+    return Outgoing(by_peer, activity)
 
 
 def write_incoming(incoming: Incoming) -> pa.Buffer:
-    return _write(incoming.parcels, incoming.busy)
+    return _write(incoming.parcels, incoming.activity)
 
 
 def read_incoming(content: bytes | memoryview | pa.Buffer) -> Incoming:
-    busy, parcels = _read(content)
-    return Incoming(list(parcels), busy)
+    activity, parcels = _read(content)
+    return Incoming(list(parcels), activity)
 
 
-def _write(parcels: Iterable[tuple[int, Parcel]], busy: Activity) -> pa.Buffer:
+def _write(parcels: Iterable[tuple[int, Parcel]], activity: Activity) -> pa.Buffer:
     listed = list(parcels)
     out = pa.BufferOutputStream()
-    out.write(_HEAD.pack(_MAGIC, busy, len(listed)))
+    out.write(_HEAD.pack(_MAGIC, activity, len(listed)))
     for peer, parcel in listed:
         block = _write_parcel(parcel)
         out.write(_FRAME.pack(peer, block.size))
@@ -103,10 +103,10 @@ def _write_parcel(parcel: Parcel) -> pa.Buffer:
 def _read(content: bytes | memoryview | pa.Buffer) -> tuple[Activity, list[tuple[int, Parcel]]]:
     buffer = content if isinstance(content, pa.Buffer) else pa.py_buffer(content)
     try:
-        magic, busy, count = _HEAD.unpack_from(buffer)
+        magic, activity, count = _HEAD.unpack_from(buffer)
         if magic != _MAGIC:
             raise StateError("these bytes are no round of an exchange")
-        return Activity(busy), list(_frames(buffer, count))
+        return Activity(activity), list(_frames(buffer, count))
     except (struct.error, OSError, ValueError, LookupError, TypeError, pa.ArrowException) as problem:
         raise StateError(f"a round of an exchange is damaged: {problem}") from problem
 

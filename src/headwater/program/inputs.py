@@ -73,3 +73,13 @@ def _meant(name: str, bases: list[str]) -> str:
 
 def _listed(bases: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in bases) or "no base relation at all"
+
+
+def absence(view: str, absent: list[str]) -> str:
+    """What a database says about a view over base relations that it was given no rows for."""
+    listed = " and ".join(f"`{name}`" for name in absent)
+    given = ", ".join(f'"{name}": []' for name in absent)
+    return (
+        f"`{view}` rests on {listed}, which has been given no rows yet; if there are none, say so: "
+        f"apply(insert={{{given}}}), or declare `relation {absent[0]}(...) optional.`"
+    )

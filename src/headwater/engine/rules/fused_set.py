@@ -13,9 +13,8 @@ from headwater.engine.rules.context import Context
 from headwater.engine.rules.probe import CONSTANT, NO_ROWS, Probe, as_places, terms
 from headwater.engine.store import kernels
 from headwater.engine.store.index import Matrix, Rows
-from headwater.engine.store.journal import Journal, Outcome
+from headwater.engine.store.journal import Journal, Outcome, Writer
 from headwater.engine.store.states import EVER, MARKED
-from headwater.engine.store.store import Writer
 from headwater.plan.model import CopyLoop, FlatRule, JoinLoop, Owned, PullLoop
 
 _BUFFERED = 1 << 16

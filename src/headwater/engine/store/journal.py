@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from headwater.engine.store.store import Store
 
 Rows = npt.NDArray[np.int32]
+NO_ROWS: Rows = np.zeros(0, dtype=np.int32)
 Outcome = tuple[Rows, Rows]  # rows that came, and rows that lost their place
 
 
@@ -136,3 +137,42 @@ def _distinct(rows: Rows) -> Rows:
 
 _DENSE = 16  # when one row in so many is touched, a table of all rows beats sorting
 _NONE: Rows = np.zeros(0, dtype=np.int32)
+
+
+class Writer:
+    """Buffers for what a merging kernel reports, and the bookkeeping that follows: journal and lists of children."""
+
+    __slots__ = ("_came", "_journal", "_store", "before", "room")
+
+    def __init__(self, store: Store, journal: Journal, room: int) -> None:
+        self._store = store
+        self._journal = journal
+        journal.begin(store)
+        self._came: list[Rows] = []
+        self.room = room
+        self.before: tuple[npt.NDArray[Any], ...] = (
+            np.empty(room, dtype=np.int32),
+            np.empty(room, dtype=np.int32),
+            np.empty(room, dtype=np.int16),
+            np.empty((room, store.depth), dtype=np.int32),
+        )
+
+    def took(self, size: int, revived: int) -> None:
+        store, (back, old_stamp, old_rule, old_witness) = self._store, self.before
+        if size > store.size:
+            rows = np.arange(store.size, size, dtype=np.int32)
+            self._journal.note(store, Entry(rows, np.zeros(rows.size, dtype=np.int32), appended=True))
+            self._came.append(rows)
+            store.size = store.identified = size
+        if revived:
+            rows = back[:revived].copy()
+            stamps = old_stamp[:revived].copy()
+            self._journal.note(store, Entry(rows, stamps, old_rule[:revived].copy(), old_witness[:revived].copy()))
+            store.relink(rows[stamps != GHOST])
+            self._came.append(rows)
+
+    def came(self) -> Rows:
+        """The rows that came alive, each once."""
+        if not self._came:
+            return NO_ROWS
+        return self._came[0] if len(self._came) == 1 else np.concatenate(self._came)

@@ -8,7 +8,7 @@ see it, but witnesses may name it.
 | not stored | alive | `Store.append`, `Store.merge`, the join kernels | a row comes that was never there |
 | alive | alive | `Store.restamp`, `Store.restamp_all` | its round is numbered again; it is no other row |
 | alive | gone | `Store.set_state` from `Shard` and `Clock` | a base row is deleted, or its lease is over |
-| alive, ghost | marked | `Store.mark`, `mark_descendants`, `StratumRun` | its witness names a row that is lost |
+| alive, ghost | marked | `mark_children`, `mark_descendants`, `StratumRun` | its witness names a row that is lost |
 | marked | alive | the pulls of `StratumRun`, by a kernel or by `Store.merge` | another derivation is found |
 | marked | gone | `StratumRun.bury` | none is found |
 | alive | ghost | `select`, the frontier kernels, `StratumRun` for aggregates | a better row takes its place |

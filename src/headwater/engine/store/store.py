@@ -23,7 +23,7 @@ from headwater.engine.store.budget import UNBOUNDED, Budget, RowsSpent
 from headwater.engine.store.expiry import Expiries
 from headwater.engine.store.frontier import Frontiers
 from headwater.engine.store.index import FULLEST, Bounds, Index, Matrix, Rows, Space, box_of, hash_size, within
-from headwater.engine.store.journal import Entry, Journal
+from headwater.engine.store.journal import NO_ROWS, Entry, Journal, Writer
 from headwater.engine.store.standing import Standing
 from headwater.engine.store.states import GHOST, GONE, MARKED
 from headwater.plan.model import Table
@@ -72,7 +72,7 @@ class Store:
         self.indexes: dict[tuple[int, ...], Index] = {}
         self.standing: Standing | Frontiers | None = None
         self._notes: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
-        self.heights: Rows = _NO_ROWS  # how many sums lie below each row, if anybody keeps that
+        self.heights: Rows = NO_ROWS  # how many sums lie below each row, if anybody keeps that
         wide = any(kind in _WIDE_TYPES for kind in table.types)
         self.most = MOST_ROWS  # rows that the present transaction may bring it to
         self._allocate(np.int64 if wide else np.int32, _FLOOR)
@@ -166,10 +166,10 @@ class Store:
         capacity = self._granted = self.budget.rows(self, needed, max(needed, min(wanted, self.most)))
         if capacity <= self.stamp.size:
             return
-        self.data = _resized(self.data, capacity, held)
-        self.rules = _resized(self.rules, capacity, held)
-        self.witness = _resized(self.witness, capacity, held)
-        self.stamp = _resized(self.stamp, capacity, held)  # last, as it tells the room: memory may run out
+        self.data = resized(self.data, capacity, held)
+        self.rules = resized(self.rules, capacity, held)
+        self.witness = resized(self.witness, capacity, held)
+        self.stamp = resized(self.stamp, capacity, held)  # last, as it tells the room: memory may run out
 
     def admit(self, columns: Sequence[npt.NDArray[np.integer[Any]]]) -> None:
         """Make sure that codes of these columns can be stored and addressed."""
@@ -216,7 +216,7 @@ class Store:
         self.space = None
         if self.bounds.seen:
             self.space = Space.around(self.bounds.low, self.bounds.high, total, growing=growing)
-        self.heads = _NO_ROWS
+        self.heads = NO_ROWS
         if self.space is not None and not self.budget.fits(4 * self.space.cells):
             self.space = None  # a hash table takes less
         cells = self.space.cells if self.space is not None else hash_size(max(_FLOOR, total))
@@ -564,7 +564,7 @@ class Store:
     def _room_for_lists(self) -> None:
         if self.following.shape[0] < self.size:
             room = self._rows_beside(2 * self.witness.itemsize * self.depth)
-            self.following, self.before = (_resized(one, room, self.linked) for one in (self.following, self.before))
+            self.following, self.before = (resized(one, room, self.linked) for one in (self.following, self.before))
 
     def room_for_children(self) -> None:
         if self.first.shape[0] < self.size:
@@ -581,93 +581,8 @@ class Store:
         self.budget.take(self, each * self.size)
         return max(self.size, _FLOOR)
 
-    def mark(self, use: Use, parents: Rows, journal: Journal) -> Rows:
-        """Mark this store's rows whose witness names one of `parents` at `use`; the rows marked."""
-        self.link()
-        self.buried = True
-        use.parent.room_for_children()
-        found: list[Rows] = []
-        at, child = 0, -2
-        while at < parents.size:
-            out = np.empty(max(256, 4 * parents.size), dtype=np.int32)
-            old = np.empty_like(out)
-            count, at, child = kernels.mark_children(
-                parents, use.parent.first, use.column, self.following, use.position, self.stamp, at, child, out, old
-            )
-            if count:
-                journal.note(self, Entry(out[:count], old[:count]))
-                found.append(out[:count])
-        if found:
-            journal.marked.add(self.name)
-        return np.concatenate(found) if found else _NO_ROWS
 
-
-class Writer:
-    """Buffers for what a merging kernel reports, and the bookkeeping that follows: journal and lists of children."""
-
-    __slots__ = ("_came", "_journal", "_store", "before", "room")
-
-    def __init__(self, store: Store, journal: Journal, room: int) -> None:
-        self._store = store
-        self._journal = journal
-        journal.begin(store)
-        self._came: list[Rows] = []
-        self.room = room
-        self.before: tuple[npt.NDArray[Any], ...] = (
-            np.empty(room, dtype=np.int32),
-            np.empty(room, dtype=np.int32),
-            np.empty(room, dtype=np.int16),
-            np.empty((room, store.depth), dtype=np.int32),
-        )
-
-    def took(self, size: int, revived: int) -> None:
-        store, (back, old_stamp, old_rule, old_witness) = self._store, self.before
-        if size > store.size:
-            rows = np.arange(store.size, size, dtype=np.int32)
-            self._journal.note(store, Entry(rows, np.zeros(rows.size, dtype=np.int32), appended=True))
-            self._came.append(rows)
-            store.size = store.identified = size
-        if revived:
-            rows = back[:revived].copy()
-            stamps = old_stamp[:revived].copy()
-            self._journal.note(store, Entry(rows, stamps, old_rule[:revived].copy(), old_witness[:revived].copy()))
-            store.relink(rows[stamps != GHOST])
-            self._came.append(rows)
-
-    def came(self) -> Rows:
-        """The rows that came alive, each once."""
-        if not self._came:
-            return _NO_ROWS
-        return self._came[0] if len(self._came) == 1 else np.concatenate(self._came)
-
-
-def mark_descendants(store: Store, rows: Rows, journal: Journal) -> Rows:
-    """Mark what rests on these marked rows of a store within the store itself; the rows with all that was marked."""
-    own = [use for use in store.uses if use.child is store]
-    if not own:
-        return rows
-    store.link()
-    store.buried = True
-    store.room_for_children()
-    columns = np.array([use.column for use in own], dtype=np.int64)
-    positions = np.array([use.position for use in own], dtype=np.int64)
-    queue = np.empty(max(1024, 8 * rows.size), dtype=np.int32)
-    queue[: rows.size] = rows
-    old = np.empty_like(queue)
-    count, at, use, child = rows.size, 0, 0, -2
-    while True:
-        count, at, use, child = kernels.mark_descendants(
-            queue, count, store.first, columns, store.following, positions, store.stamp, at, use, child, old
-        )
-        if at == count:
-            break
-        queue, old = _resized(queue, 4 * queue.size, count), _resized(old, 4 * old.size, count)
-    if count > rows.size:
-        journal.note(store, Entry(queue[rows.size : count].copy(), old[rows.size : count].copy()))
-    return queue[:count]
-
-
-def _resized(array: npt.NDArray[Any], capacity: int, used: int) -> npt.NDArray[Any]:
+def resized(array: npt.NDArray[Any], capacity: int, used: int) -> npt.NDArray[Any]:
     grown = np.empty((capacity, *array.shape[1:]), dtype=array.dtype)
     grown[:used] = array[:used]
     return grown
@@ -678,6 +593,3 @@ def _taken(array: npt.NDArray[Any], rows: Rows, capacity: int) -> npt.NDArray[An
     found = np.empty((max(capacity, rows.size), *array.shape[1:]), dtype=array.dtype)
     np.take(array, rows, axis=0, out=found[: rows.size], mode="clip")  # the other modes copy once more
     return found
-
-
-_NO_ROWS: Rows = np.zeros(0, dtype=np.int32)

@@ -138,10 +138,10 @@ def _round(frames: list[Any], step: _RoundStep, begin: Begin, shards: int) -> tu
         elif isinstance(found, Ended):
             yield _row(_DRIVER, shard, step.number, _DONE)
         else:
-            yield _row(_DRIVER, shard, step.number, int(found.busy))
+            yield _row(_DRIVER, shard, step.number, int(found.activity))
             for receiver, parcels in found.parcels.items():
-                payload = write_outgoing(Outgoing({receiver: parcels}, found.busy))
-                yield _row(receiver, shard, step.number, int(found.busy), payload.to_pybytes())
+                payload = write_outgoing(Outgoing({receiver: parcels}, found.activity))
+                yield _row(receiver, shard, step.number, int(found.activity), payload.to_pybytes())
 
     rows = _united(frames).repartitionById(shards, sf.col("shard")).mapInArrow(go, _DDL)
     extremes = sf.min("activity").alias("least"), sf.max("activity").alias("most")
