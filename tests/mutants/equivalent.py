@@ -21,7 +21,9 @@ EQUIVALENT: Mapping[str, str] = {
     "engine/store/frontier.py Frontiers.__init__: off by one: `0` -> `1`": (
         "set when the lists are made, before it is read"
     ),
-    "engine/rules/probe.py Probe.bounds: off by one: `0` -> `1` #1": ("sides and columns of places are equally many"),
+    "engine/rules/probe.py RowProbe.bounds: off by one: `0` -> `1` #1": (
+        "sides and columns of places are equally many"
+    ),
     "engine/store/budget.py Budget._is_free: comparison: `self.held + more <= limit` -> `(self.held + more) < limit`": (
         "room that tables do not use is given back, and then the same is asked again"
     ),

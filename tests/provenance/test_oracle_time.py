@@ -11,7 +11,7 @@ from hypothesis import given
 import headwater as hw
 from headwater.engine.border.lookup import tuples
 from headwater.provenance.functions import absorption
-from headwater.provenance.worlds.kept_worlds import Translation
+from headwater.provenance.worlds.kept_worlds import LeaseTranslation
 from tests.engine.holding import pairs
 from tests.oracle.dice import Dice
 from tests.oracle.program import Row
@@ -60,7 +60,7 @@ def _true(engine: Timed, case: TimedCase, name: str) -> set[Row]:
     rows = [row for row, function in absorbed.worlds.rows(name) if absorption.holds(function)]
     table = engine.db._table(name)
     codes = engine.db._asked(
-        name, Translation(absorbed.worlds, engine.db._shard).stored(name, rows), engine.db._symbols
+        name, LeaseTranslation(absorbed.worlds, engine.db._shard).stored(name, rows), engine.db._symbols
     )
     return {_identity(case, row) for row in tuples(table, codes, engine.db._symbols)}
 

@@ -16,7 +16,18 @@ from typing import assert_never
 from headwater.core.types import Type
 from headwater.language.syntax import Aggregate, Atom, Call, Condition, Constant, Goal, ListTerm, Rule, Variable
 from headwater.plan.boxing import boxed
-from headwater.plan.model import Aggregation, Best, Contribution, Measure, Pick, Source, Table, Var, Written, literal
+from headwater.plan.model import (
+    Aggregation,
+    Best,
+    Contribution,
+    Measure,
+    Pick,
+    Source,
+    Table,
+    Var,
+    WrittenColumn,
+    literal,
+)
 from headwater.program.model import Keeps, Program, Relation, Shown
 from headwater.program.recursion.aggregates import WITH, carried_columns
 from headwater.program.time.program_clock import lifetime
@@ -122,9 +133,9 @@ def _table(relation: Relation, types: Types) -> Table:
             assert_never(other)
 
 
-def _written(shown: Shown, kinds: tuple[Type, ...]) -> Written:
+def _written(shown: Shown, kinds: tuple[Type, ...]) -> WrittenColumn:
     kind = known(shown.column.type) if shown.at is None else kinds[shown.at]
-    return Written(shown.column.name, kind, shown.at)
+    return WrittenColumn(shown.column.name, kind, shown.at)
 
 
 def pending(stream: str) -> str:

@@ -93,7 +93,7 @@ class Aggregation:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenColumn:
     """A column as a user wrote it: where its values stand; None for a time that is not kept."""
 
     name: str
@@ -118,7 +118,7 @@ class Table:
     lease: int | None = None  # the column with the moment at which a row ends; no part of its identity either
     keeps: Keeps = Keeps.ALL
     life: Lifetime | None = None  # of a base table: how long its rows live
-    shown: tuple[Written, ...] | None = None  # the columns as written, where that is not what is stored
+    shown: tuple[WrittenColumn, ...] | None = None  # the columns as written, where that is not what is stored
     stands_for: str | None = None  # the relation as written whose rows these are
     ordered: bool = True  # rows may be given by position
     hidden: int = 0  # so many of its columns as written, the last ones, only distinguish rows that look equal
@@ -159,12 +159,12 @@ class Table:
         return tuple(at for at in range(len(self.types)) if at not in (self.time, self.lease))
 
     @property
-    def written(self) -> tuple[Written, ...]:
+    def written(self) -> tuple[WrittenColumn, ...]:
         """The columns as a user wrote them."""
         columns = self.shown
         if columns is None:
             named = enumerate(zip(self.columns, self.types, strict=True))
-            columns = tuple(Written(name, kind, at) for at, (name, kind) in named)
+            columns = tuple(WrittenColumn(name, kind, at) for at, (name, kind) in named)
         return columns[: len(columns) - self.hidden]
 
     @property

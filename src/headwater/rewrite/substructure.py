@@ -21,7 +21,7 @@ from headwater.program.model import Selection
 from headwater.rewrite.shapes import Shape, shape_of
 
 
-class Trend(Enum):
+class TermTrend(Enum):
     """What a better value below does to a term that depends on it."""
 
     ANYTHING = "anything"
@@ -30,7 +30,7 @@ class Trend(Enum):
     BETTER = "better"
 
 
-Trends = dict[str, Trend]
+Trends = dict[str, TermTrend]
 _CHOOSING = frozenset({"larger", "largest", "smaller", "smallest"})
 _BELOW = {"min": ("<", "<="), "max": (">", ">=")}
 
@@ -56,8 +56,8 @@ def _goal_carries(
         return False
     if any(named.count(arg.name) > 1 for arg in outside if isinstance(arg, syntax.Variable)):
         return False
-    trends: Trends = {arg.name: Trend.ANYTHING for arg in outside if isinstance(arg, syntax.Variable)}
-    trends[value.name] = Trend.BETTER
+    trends: Trends = {arg.name: TermTrend.ANYTHING for arg in outside if isinstance(arg, syntax.Variable)}
+    trends[value.name] = TermTrend.BETTER
     for other in rule.body:
         if isinstance(other, syntax.Assign):
             trends[other.variable.name] = _trend(other.term, trends)
@@ -66,16 +66,16 @@ def _goal_carries(
     if not all(_is_still(rule.head.args[at], trends) for at in selection.group):
         return False
     head = rule.head.args[selection.value]
-    follows = Trend.ANYTHING if isinstance(head, syntax.Aggregate) else _trend(head, trends)
-    return follows is Trend.BETTER or (not strictly and follows is not Trend.ANYTHING)
+    follows = TermTrend.ANYTHING if isinstance(head, syntax.Aggregate) else _trend(head, trends)
+    return follows is TermTrend.BETTER or (not strictly and follows is not TermTrend.ANYTHING)
 
 
 def _is_still(term: syntax.Term | syntax.Aggregate, trends: Trends) -> bool:
-    return all(trends.get(name, Trend.STILL) is Trend.STILL for name in names(term))
+    return all(trends.get(name, TermTrend.STILL) is TermTrend.STILL for name in names(term))
 
 
 def _still_holds(goal: syntax.Goal, selection: Selection, trends: Trends, shapes: Mapping[str, Shape]) -> bool:
-    if all(trends.get(name, Trend.STILL) is Trend.STILL for name in goal_names(goal)):
+    if all(trends.get(name, TermTrend.STILL) is TermTrend.STILL for name in goal_names(goal)):
         return True
     match goal:
         case syntax.Atom() | syntax.Negation() | syntax.Condition():
@@ -85,19 +85,21 @@ def _still_holds(goal: syntax.Goal, selection: Selection, trends: Trends, shapes
                 return False
             below, above = _BELOW[selection.best], _BELOW["max" if selection.best == "min" else "min"]
             smaller, larger = (left, right) if op in below else (right, left)
-            return op in below + above and _trend(smaller, trends) is not Trend.ANYTHING and _is_still(larger, trends)
+            return (
+                op in below + above and _trend(smaller, trends) is not TermTrend.ANYTHING and _is_still(larger, trends)
+            )
         case syntax.Assign(term=term):
             return _is_still(term, trends) or shape_of(term, shapes) is not None
         case _:
             assert_never(goal)
 
 
-def _trend(term: syntax.Term, trends: Trends) -> Trend:
+def _trend(term: syntax.Term, trends: Trends) -> TermTrend:
     match term:
         case syntax.Variable(name=name):
-            return trends.get(name, Trend.STILL)
+            return trends.get(name, TermTrend.STILL)
         case syntax.Constant() | syntax.Wildcard():
-            return Trend.STILL
+            return TermTrend.STILL
         case syntax.Binary(op="+", left=left, right=right):
             return _together(_trend(left, trends), _trend(right, trends))
         case syntax.Binary(op="-", left=left, right=right) if _is_still(right, trends):
@@ -108,19 +110,19 @@ def _trend(term: syntax.Term, trends: Trends) -> Trend:
             return _trend(right, trends)
         case syntax.Call(function=function, args=args) if function.removeprefix("f_") in _CHOOSING:
             below = [_trend(arg, trends) for arg in args]
-            if all(trend is Trend.STILL for trend in below):
-                return Trend.STILL
-            return Trend.ANYTHING if Trend.ANYTHING in below else Trend.NO_WORSE
+            if all(trend is TermTrend.STILL for trend in below):
+                return TermTrend.STILL
+            return TermTrend.ANYTHING if TermTrend.ANYTHING in below else TermTrend.NO_WORSE
         case syntax.Binary() | syntax.Call() | syntax.ListTerm():
-            return Trend.STILL if _is_still(term, trends) else Trend.ANYTHING
+            return TermTrend.STILL if _is_still(term, trends) else TermTrend.ANYTHING
         case _:
             assert_never(term)
 
 
-def _together(left: Trend, right: Trend) -> Trend:
+def _together(left: TermTrend, right: TermTrend) -> TermTrend:
     """The trend of a sum."""
-    if Trend.ANYTHING in (left, right):
-        return Trend.ANYTHING
-    if Trend.BETTER in (left, right):
-        return Trend.BETTER
-    return Trend.STILL if left is right is Trend.STILL else Trend.NO_WORSE
+    if TermTrend.ANYTHING in (left, right):
+        return TermTrend.ANYTHING
+    if TermTrend.BETTER in (left, right):
+        return TermTrend.BETTER
+    return TermTrend.STILL if left is right is TermTrend.STILL else TermTrend.NO_WORSE

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from headwater.core.errors import EvaluationError
 from headwater.engine.codes.symbols import NULL
 from headwater.engine.rules.context import Context
-from headwater.engine.rules.probe import CONSTANT, LEFT, NO_ROWS, RIGHT, Probe, as_places, column_of, terms
+from headwater.engine.rules.probe import CONSTANT, LEFT, NO_ROWS, RIGHT, RowProbe, as_places, column_of, terms
 from headwater.engine.store import kernels
 from headwater.engine.store.index import Rows
 from headwater.engine.store.journal import Journal, Outcome
@@ -23,7 +23,7 @@ class FusedBest:
     """See `BestLoop`."""
 
     def __init__(self, loop: BestLoop, start: str, rule: FlatRule, context: Context) -> None:
-        self._probe = Probe(loop.probe, context.stores[start], context.stores, context.symbols)
+        self._probe = RowProbe(loop.probe, context.stores[start], context.stores, context.symbols)
         self._rule = rule.id
         self._head = context.stores[rule.table]
         (self._pick,) = self._head.table.picks

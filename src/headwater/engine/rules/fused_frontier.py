@@ -12,7 +12,7 @@ import numpy.typing as npt
 from headwater.core.types import Type
 from headwater.engine.codes.symbols import NULL
 from headwater.engine.rules.context import Context
-from headwater.engine.rules.probe import CONSTANT, LEFT, NO_ROWS, RIGHT, Probe, Terms, as_places, column_of, terms
+from headwater.engine.rules.probe import CONSTANT, LEFT, NO_ROWS, RIGHT, RowProbe, Terms, as_places, column_of, terms
 from headwater.engine.store.frontier import Cells, Frontiers
 from headwater.engine.store.index import Lists, Rows, Space
 from headwater.engine.store.journal import Journal, Outcome
@@ -38,7 +38,7 @@ class FusedFrontier:
     """See `FrontierLoop`."""
 
     def __init__(self, loop: FrontierLoop, start: str, rule: FlatRule, context: Context) -> None:
-        self._probe = Probe(loop.probe, context.stores[start], context.stores, context.symbols)
+        self._probe = RowProbe(loop.probe, context.stores[start], context.stores, context.symbols)
         self._rule = rule.id
         self._head = context.stores[rule.table]
         (self._pick,) = self._head.table.picks

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from headwater.engine.codes.batch import Batch
 from headwater.engine.rules.context import Context
-from headwater.engine.rules.probe import CONSTANT, NO_ROWS, Probe, as_places, terms
+from headwater.engine.rules.probe import CONSTANT, NO_ROWS, RowProbe, as_places, terms
 from headwater.engine.store import kernels
 from headwater.engine.store.index import Matrix, Rows
 from headwater.engine.store.journal import Journal, Outcome, Writer
@@ -55,7 +55,7 @@ class _Merging:
     """The kernels that probe an index and merge the head rows found."""
 
     def __init__(self, loop: JoinLoop, start: str, rule: FlatRule, context: Context) -> None:
-        self._probe = Probe(loop.probe, context.stores[start], context.stores, context.symbols)
+        self._probe = RowProbe(loop.probe, context.stores[start], context.stores, context.symbols)
         self._head = context.stores[rule.table]
         self._rule = rule.id
         places = terms(loop.head, self._head.table.types, context.symbols)
@@ -140,7 +140,7 @@ class FusedPull:
 
     def __init__(self, loop: PullLoop, rule: FlatRule, context: Context) -> None:
         self._head = context.stores[rule.table]
-        self._probe = Probe(loop.probe, self._head, context.stores, context.symbols)
+        self._probe = RowProbe(loop.probe, self._head, context.stores, context.symbols)
         self._last = context.stores[loop.table]
         self._rule = rule.id
         places = terms(loop.row, self._last.table.types, context.symbols)

@@ -46,7 +46,7 @@ def as_places(pairs: Terms) -> Places:
     )
 
 
-class Probe:
+class RowProbe:
     """Rows of `left` start and meet rows of `right` by index; or bindings start, and then `left` is not read."""
 
     def __init__(self, plan: model.Probe, left: Store, stores: Mapping[str, Store], symbols: Symbols) -> None:
@@ -116,7 +116,7 @@ class Reading:
     not be asked for again before the end. The tables' own arrays move when they grow, so they are looked up per call.
     """
 
-    probe: Probe
+    probe: RowProbe
     box: Box
     columns: npt.NDArray[np.int64]
     lists: Lists

@@ -75,7 +75,7 @@ class Space:
         return within(low, high, self.base, self.base + (self.extent - 1))
 
 
-class Bounds:
+class CodeRange:
     """Smallest and largest code seen per column of a store."""
 
     __slots__ = ("high", "low", "version")

@@ -22,7 +22,7 @@ from headwater.engine.store import kernels
 from headwater.engine.store.budget import UNBOUNDED, Budget, RowsSpent
 from headwater.engine.store.expiry import Expiries
 from headwater.engine.store.frontier import Frontiers
-from headwater.engine.store.index import FULLEST, Bounds, Index, Matrix, Rows, Space, box_of, hash_size, within
+from headwater.engine.store.index import FULLEST, CodeRange, Index, Matrix, Rows, Space, box_of, hash_size, within
 from headwater.engine.store.journal import NO_ROWS, Entry, Journal, Writer
 from headwater.engine.store.standing import Standing
 from headwater.engine.store.states import GHOST, GONE, MARKED
@@ -92,7 +92,7 @@ class Store:
         self.size = 0
         self.count = 0  # rows alive, as of the last committed transaction
         self.linked = 0
-        self.bounds = Bounds(self.width)
+        self.bounds = CodeRange(self.width)
         self.space: Space | None = None
         self.identified = 0  # rows that the table of identities knows; the others are in it when it is needed
         self.ordered = 0  # rows at the front that were loaded in bulk, in ascending order

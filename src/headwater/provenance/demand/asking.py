@@ -24,7 +24,7 @@ from headwater.provenance.functions.node_budget import NodeBudget
 from headwater.provenance.functions.variables import MOST_VARIABLES, Fact, Order
 from headwater.provenance.witness.reader import ProofReader
 from headwater.provenance.worlds.cone import Cone, Node, only_adds
-from headwater.provenance.worlds.kept_worlds import KeptWorlds, Translation, without_lease
+from headwater.provenance.worlds.kept_worlds import KeptWorlds, LeaseTranslation, without_lease
 from headwater.provenance.worlds.row_functions import values_of
 from headwater.provenance.worlds.worlds import Worlds
 
@@ -88,7 +88,7 @@ class Questions:
             search = Search(shard, demand, asked, NodeBudget(nodes), check)
             worlds = Worlds(plan, shard.symbols, NodeBudget(nodes), order, search.wanted())
             worlds.load(search.facts(), search.stated(), check)
-            return RowProvenance(Translation(worlds, shard).function(table, codes), worlds.fact, nodes)
+            return RowProvenance(LeaseTranslation(worlds, shard).function(table, codes), worlds.fact, nodes)
         row = int(TableReader(shard.stores[table]).find(codes)[0])
         if row < 0:
             return RowProvenance(absorption.never(), lambda number: ("", ()), nodes)

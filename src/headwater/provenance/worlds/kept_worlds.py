@@ -1,7 +1,7 @@
 """The worlds of a database, maintained with every transaction of its engine, and what can be read off them.
 
 The worlds follow the program without leases, over the base rows that are alive: a row that ends is a delete like any
-other. So their tables lack the engine's lease columns, and `Translation` maps rows between the two.
+other. So their tables lack the engine's lease columns, and `LeaseTranslation` maps rows between the two.
 """
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ class KeptWorlds:
 
     def function(self, table: str, codes: Codes) -> Function:
         """The worlds that have a row, given as the engine has it."""
-        return Translation(self.worlds, self._shard).function(table, codes)
+        return LeaseTranslation(self.worlds, self._shard).function(table, codes)
 
     def without(self, deletes: Mapping[str, Codes]) -> dict[str, Change]:
         """What deleting these facts would change, read off the functions."""
-        worlds, translation = self.worlds, Translation(self.worlds, self._shard)
+        worlds, translation = self.worlds, LeaseTranslation(self.worlds, self._shard)
         facts = [fact for name, codes in deletes.items() for fact in translation.facts(name, codes)]
         absent = [worlds.variables[fact] for fact in dict.fromkeys(facts)]
         changes: dict[str, Change] = {}
@@ -98,7 +98,7 @@ class KeptWorlds:
 
     def impact(self, table: str, views: Mapping[str, Callable[[Matrix], Matrix]]) -> dict[Fact, dict[str, int]]:
         """For each fact of a table how many rows of the views, of those asked for, are there only because of it."""
-        worlds, translation = self.worlds, Translation(self.worlds, self._shard)
+        worlds, translation = self.worlds, LeaseTranslation(self.worlds, self._shard)
         found = {worlds.variables[fact]: dict.fromkeys(views, 0) for fact in worlds.variables if fact[0] == table}
         for view, asked in views.items():
             held = [(row, function) for row, function in worlds.rows(view) if absorption.holds(function)]
@@ -112,7 +112,7 @@ class KeptWorlds:
         return {worlds.fact(number): counts for number, counts in found.items()}
 
 
-class Translation:
+class LeaseTranslation:
     """Maps rows of an engine to rows of worlds without leases, and back."""
 
     def __init__(self, worlds: Worlds, shard: Shard) -> None:

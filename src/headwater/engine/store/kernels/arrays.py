@@ -125,7 +125,7 @@ class Offer(NamedTuple):
     limit: Array
 
 
-class Side(NamedTuple):
+class HeadSide(NamedTuple):
     """What a head takes from one atom: `columns` for `places` of its group, a value and a lease (-1: none)."""
 
     places: Array

@@ -15,7 +15,15 @@ from __future__ import annotations
 import numpy as np
 
 from headwater.engine.codes.compiling import inlined, kernel
-from headwater.engine.store.kernels.arrays import FrontierShape, GroupLists, IndexArrays, Lost, Offer, Side, TableArrays
+from headwater.engine.store.kernels.arrays import (
+    FrontierShape,
+    GroupLists,
+    HeadSide,
+    IndexArrays,
+    Lost,
+    Offer,
+    TableArrays,
+)
 from headwater.engine.store.kernels.cells import begin_cell, next_row, plus
 from headwater.engine.store.kernels.lists import find_group, place_in_list
 from headwater.engine.store.states import GHOST, GONE
@@ -111,8 +119,8 @@ def join_frontier(
     the constants in it already, is filled in at some places from columns of the starting row and of the row met. A
     group that is addressed directly has the cell `shift` plus what these columns times their `strides` add.
     """
-    left_at, left_from, left_value, left_lease = Side(*left_side)
-    right_at, right_from, right_value, right_lease = Side(*right_side)
+    left_at, left_from, left_value, left_lease = HeadSide(*left_side)
+    right_at, right_from, right_value, right_lease = HeadSide(*right_side)
     _, _, _, _, begin, order, right_heads, chain = IndexArrays(*index_arrays)
     columns, first, following, direct, base, extent = GroupLists(*group_lists)
     data, stamp, rules, witness = TableArrays(*table_arrays)
@@ -228,8 +236,8 @@ def close_frontier(
     nothing). `runs` tells which rows share what the head copies from them: one run after the other, as none can reach
     another's groups. A row that has come and waits for its turn has the stamp `tick + 1`.
     """
-    left_at, left_from, left_value, left_lease = Side(*left_side)
-    right_at, right_from, right_value, right_lease = Side(*right_side)
+    left_at, left_from, left_value, left_lease = HeadSide(*left_side)
+    right_at, right_from, right_value, right_lease = HeadSide(*right_side)
     _, _, _, _, begin, order, right_heads, chain = IndexArrays(*index_arrays)
     columns, first, following, direct, base, extent = GroupLists(*group_lists)
     data, stamp, rules, witness = TableArrays(*table_arrays)
