@@ -400,14 +400,20 @@ def test_an_output_of_another_query_is_not_taken_for_ones_own(spark: Any, tmp_pa
 
     start("one", "check", output)
     for place in ("other", "one"):  # whatever the first batch is
-        with pytest.raises(hw.StateError, match=r"reach holds the output of another query, or of this one before it"):
+        with pytest.raises(
+            hw.StateError, match=r"reach holds the output of another query, or of an earlier start of this one"
+        ):
             start(place, "second", output)
         assert not (tmp_path / "second").exists(), "nothing was begun"
     shutil.rmtree(tmp_path / "check")
-    with pytest.raises(hw.StateError, match=r"reach holds the output of another query, or of this one before it"):
+    with pytest.raises(
+        hw.StateError, match=r"reach holds the output of another query, or of an earlier start of this one"
+    ):
         start("one", "check", output)
     (output / "reach" / "_headwater").unlink()  # as earlier versions left it
-    with pytest.raises(hw.StateError, match=r"reach holds the output of another query, or of this one before it"):
+    with pytest.raises(
+        hw.StateError, match=r"reach holds the output of another query, or of an earlier start of this one"
+    ):
         start("one", "check", output)
     start("other", "second", tmp_path / "elsewhere")
     assert replayed(spark, output, "reach") == {0: {(0, 2)}}

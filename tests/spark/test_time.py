@@ -237,7 +237,7 @@ def test_what_moves_time_on(text: str, wanted: str | None, by_wall: bool) -> Non
     ("text", "wanted", "kind", "message"),
     [
         ("p(X) :- q(X).", "wall", hw.DataError, "has no time"),
-        ("relation l(a: int) ttl 5. p(X) :- l(X).", None, hw.DataError, "the time of this program is an int"),
+        ("relation l(a: int) ttl 5. p(X) :- l(X).", None, hw.DataError, "this program counts time in numbers"),
         (SOFT, "sundial", ValueError, "there is no clock 'sundial'; take one of event, wall"),
     ],
 )

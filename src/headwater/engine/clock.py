@@ -48,12 +48,12 @@ class Clock:
                 moments.append(int(rows[:, 0].max()))
         return max(moments, default=None)
 
-    def late(self, name: str, rows: Codes) -> npt.NDArray[np.bool_] | None:
-        """Which of these rows lie further behind the clock than their stream allows; None: none of them."""
+    def late(self, name: str, rows: Codes, now: int | None) -> npt.NDArray[np.bool_] | None:
+        """Which of these rows lie further behind `now` than their stream allows; None: none of them."""
         life = self._stores[name].table.life
-        if life is None or life.lateness is None or self.now is None:
+        if life is None or life.lateness is None or now is None:
             return None
-        late = rows[:, 0] < self.now - life.lateness
+        late = rows[:, 0] < now - life.lateness
         return late if late.any() else None
 
     # In a transaction

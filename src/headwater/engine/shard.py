@@ -122,7 +122,7 @@ class Shard:
         """
         late: dict[str, Mask] = {}
         if not late_too:
-            inserts, late = set_late_aside(self.clock, inserts)
+            inserts, late = set_late_aside(self.clock, inserts, self._after_facts() if first else self.clock.now)
         transaction = self._begin(cancelled)
         try:
             self._change_base(transaction, inserts, deletes, now, first=first)
@@ -297,6 +297,14 @@ class Shard:
         for stratum in self.strata:
             if any(name in changed for name in stratum.stratum.tables):
                 compact(stratum.stratum.tables, self.stores)
+
+    def _after_facts(self) -> int | None:
+        """What the clock shows once the program's own facts have come."""
+        now = self.clock.now
+        for store, rows, _, _ in self._facts():
+            if store.table.life is not None:
+                now = self.clock.after({store.name: rows}, now)
+        return now
 
     def _facts(self) -> Iterator[tuple[Store, Codes, int, npt.NDArray[np.int32]]]:
         """The program's own facts, those of other shards too, with the rules that state them."""

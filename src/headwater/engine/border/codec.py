@@ -134,10 +134,10 @@ def _column(
 
 
 def set_late_aside(
-    clock: Clock, inserts: Mapping[str, Codes]
+    clock: Clock, inserts: Mapping[str, Codes], now: int | None
 ) -> tuple[Mapping[str, Codes], dict[str, npt.NDArray[np.bool_]]]:
-    """The rows that are in time; and by table which of the rows given are not."""
-    late = {name: found for name, rows in inserts.items() if (found := clock.late(name, rows)) is not None}
+    """The rows that are in time if the clock shows `now`; and by table which of the rows given are not."""
+    late = {name: found for name, rows in inserts.items() if (found := clock.late(name, rows, now)) is not None}
     if not late:
         return inserts, late
     return {name: rows[~late[name]] if name in late else rows for name, rows in inserts.items()}, late

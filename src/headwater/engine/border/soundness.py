@@ -29,6 +29,7 @@ from headwater.engine.store.states import BASE, GONE
 from headwater.engine.store.store import Store
 from headwater.plan.model import PlannedStratum, Table
 from headwater.program.model import Keeps
+from headwater.program.time.program_clock import FOREVER
 
 _PART = 1 << 16
 _BITS_PER_ROW = 32  # of the table that finds rows which may be equal: one in 16 or fewer is compared
@@ -219,6 +220,7 @@ def _check_leases(store: Store, now: int | None) -> None:
     if table.lease is None or not table.lasting or not store.size:
         return
     ends = store.data[: store.size, table.lease][store.stamp[: store.size] > GONE]
+    ends = ends[ends < FOREVER]  # facts of the program need no clock
     if ends.size and (now is None or int(ends.min()) <= now):
         raise Unsound(f"table `{store.name}`: the time of a row is over, or no time is known")
 

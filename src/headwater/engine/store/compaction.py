@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from headwater.engine.store.index import Rows
 from headwater.engine.store.sieve import rows_by
-from headwater.engine.store.states import GHOST, GONE
+from headwater.engine.store.states import BASE, GHOST, GONE
 from headwater.engine.store.store import Store
 
 _WORTH_IT = 1024
@@ -42,8 +42,14 @@ def _crowded(store: Store) -> bool:
 
 
 def _needed_ghosts(own: list[Store]) -> dict[Store, npt.NDArray[np.bool_]]:
-    """The ghosts that a witness of a row alive, or of one that was sent, rests on, directly or through other ghosts."""
+    """The ghosts that a witness of a row alive, or of one that was sent, rests on, directly or through other ghosts.
+
+    A fact of the program that a later version has replaced is needed too: it returns when that version is deleted.
+    """
     needed = {store: np.full(store.size, store.table.outbox) for store in own}
+    for store in own:
+        if store.table.base:
+            needed[store] |= store.rules[: store.size] != BASE
     for store in own:
         if store.table.lasting:
             needed[store] |= _named_anywhere(store)
