@@ -175,7 +175,7 @@ def test_nobody_joins_a_gang_without_its_token(spark: Any, tmp_path: Path, held:
     assert len({port for _, port in doors}) == 2
     assert {host for host, _ in doors} <= {"127.0.0.1", "::1"}, "they listen at the executor's own address alone"
     addresses = {f"127.0.0.1:{port}" for _, port in doors} | {
-        server.address for server in transaction_job._servers.values()
+        server.address for (_, certificate), server in transaction_job._servers.items() if certificate is None
     }
     for address in addresses:
         with flight.connect(f"grpc://{address}") as client, pytest.raises(flight.FlightUnauthenticatedError):
