@@ -93,7 +93,7 @@ class Aggregator:
 
     def touched(self, journal: Journal) -> tuple[Codes, npt.NDArray[np.int32]]:
         """The groups that may have changed since this was last asked; and how high the sums lie that bindings which
-        have come rest on, if anybody keeps that."""
+        have come rest on, if heights are kept."""
         moved = self._moved(journal)
         keys = [*self._asked, *(one.keys for one in moved)]
         asked = sum(map(len, self._asked))

@@ -478,11 +478,11 @@ class StratumRun:
     def _closed(self, runner: Runner, rows: Rows, tick: int, after: int) -> bool:
         """Go on from these rows until nothing comes any more, if that can be done in one go."""
         assert isinstance(runner.fused, FusedFrontier)
-        rule, told = runner.rule.id, 0
+        rule, counted = runner.rule.id, 0
 
         def pause(count: int) -> None:
-            nonlocal told
-            told += count
+            nonlocal counted
+            counted += count
             self._tx.check()
             self._watch.came(rule, count)
             self._watch.round()
@@ -492,7 +492,7 @@ class StratumRun:
         if outcome is None:
             return False
         self._lost_place(self._rules.stores[runner.rule.table], outcome[1])
-        self._watch.came(rule, max(0, outcome[0].size - told))
+        self._watch.came(rule, max(0, outcome[0].size - counted))
         return True
 
     def _arrived(self, runner: Runner, rows: Rows, tick: int, after: int) -> None:

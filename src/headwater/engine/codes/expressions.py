@@ -5,7 +5,7 @@ combination of arguments. Where a term has no value (a division by zero, the fir
 binding is dropped; a result that no int64 holds is an error, never a wrong number.
 
 Null is a value: arithmetic and functions make null of it, `=` and `!=` tell it from others, an order (`<`) never
-holds for it. Where no null can be, nobody looks for one.
+holds for it. Where no null can be, none is looked for.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class Expressions:
         return Value(out, kind, ok)
 
     def _mixed_arithmetic(self, op: str, left: Value, right: Value) -> Value:
-        """Where only the run tells the types, pair by pair: ints beside ints are ints, and texts have no sum."""
+        """Types are known only while running, pair by pair: ints beside ints are ints, and texts have no sum."""
         sides = [
             [self.cast(side, kind) for kind in (Type.INT, Type.FLOAT)] if side.type.is_symbolic else [side]
             for side in (left, right)

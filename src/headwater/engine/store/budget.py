@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from headwater.engine.codes.symbols import Symbols
     from headwater.engine.store.store import Store
 
-_SMALL = 1 << 20  # bytes that nobody asks for
+_SMALL = 1 << 20  # bytes below which no table asks
 _NOTED = 12  # bytes per row that the journal of the transaction that adds it needs
 _MORE_SYMBOLS = 1 << 16
 _RESERVE = 0.75  # on top of the budget: deleting takes lists and indexes that loading does without
 
 
 class RowsSpent(GuardError):
-    """A table would get more rows than its transaction may add; whoever knows the rule says so instead."""
+    """A table would get more rows than its transaction may add; the caller, which knows the rule, reports it."""
 
 
 class Budget:

@@ -69,7 +69,7 @@ def _needed_ghosts(own: list[Store]) -> dict[Store, npt.NDArray[np.bool_]]:
 
 
 def _counted_on(store: Store) -> Rows:
-    """Rows that somebody relies on: those alive, and of an outbox the ghosts too."""
+    """Rows that other rows or shards rely on: those alive, and of an outbox the ghosts too."""
     if not store.table.outbox:
         return store.alive()
     stamps = store.stamp[: store.size]

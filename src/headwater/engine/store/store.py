@@ -72,7 +72,7 @@ class Store:
         self.indexes: dict[tuple[int, ...], Index] = {}
         self.standing: Standing | Frontiers | None = None
         self._notes: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
-        self.heights: Rows = NO_ROWS  # how many sums lie below each row, if anybody keeps that
+        self.heights: Rows = NO_ROWS  # how many sums lie below each row, if heights are kept
         wide = any(kind in _WIDE_TYPES for kind in table.types)
         self.most = MOST_ROWS  # rows that the present transaction may bring it to
         self._allocate(np.int64 if wide else np.int32, _FLOOR)
@@ -169,7 +169,7 @@ class Store:
         self.data = resized(self.data, capacity, held)
         self.rules = resized(self.rules, capacity, held)
         self.witness = resized(self.witness, capacity, held)
-        self.stamp = resized(self.stamp, capacity, held)  # last, as it tells the room: memory may run out
+        self.stamp = resized(self.stamp, capacity, held)  # last, as its size is the capacity: memory may run out
 
     def admit(self, columns: Sequence[npt.NDArray[np.integer[Any]]]) -> None:
         """Make sure that codes of these columns can be stored and addressed."""

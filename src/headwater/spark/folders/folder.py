@@ -129,6 +129,7 @@ class Folder(ABC):
     def _remove(self, name: str) -> None: ...
 
     def _download(self, name: str, path: Path) -> None:
+        """For kinds of folders whose files are not on this machine; a local one never asks for it."""
         raise NotImplementedError
 
     def _missing(self, names: Sequence[str]) -> list[str]:
@@ -138,10 +139,11 @@ class Folder(ABC):
         return [name for name in names if name not in there[name.rpartition("/")[0]]]
 
     def _remove_folder(self, name: str) -> None:
+        """For kinds that a driver opens; workers, which reach files through the driver, remove no folders."""
         raise NotImplementedError
 
     def _move_folder(self, source: str, target: str) -> None:
-        """FileNotFoundError if there is no source."""
+        """As `_remove_folder`. FileNotFoundError if there is no source."""
         raise NotImplementedError
 
     @contextmanager
