@@ -175,3 +175,10 @@ def test_a_compiled_program_is_asked_for() -> None:
         hw.Database(CLOSURE)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="the modes are"):
         hw.Database(hw.compile(CLOSURE), provenance="all")
+
+
+def test_of_rows_with_one_key_in_a_batch_the_last_one_wins_whatever_their_order() -> None:
+    db = hw.Database(hw.compile("relation p(a: int, b: string, v: int) key(a, b).\nq(A, B, V) :- p(A, B, V).\n"))
+    rows = [(at * 7 % 5, "xy"[at * 3 % 2], at) for at in range(200)]
+    db.apply(insert={"p": rows})
+    assert db.rows("q") == {(a, b, v) for (a, b), v in {(a, b): v for a, b, v in rows}.items()}

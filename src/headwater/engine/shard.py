@@ -391,8 +391,14 @@ def _copied(store: Store, rows: Rows) -> Matrix:
 
 def _last_per_key(rows: Codes, key: tuple[int, ...]) -> Codes:
     """Of several rows with one key the last word wins."""
-    last = {values: at for at, values in enumerate(map(tuple, rows[:, list(key)].tolist()))}
-    return rows[sorted(last.values())]
+    if rows.shape[0] < 2:
+        return rows
+    columns = [rows[::-1, column] for column in key]
+    order = np.lexsort(columns)  # stable: of equal keys, the one that came last is the first
+    same = np.ones(order.size - 1, dtype=np.bool_)
+    for column in columns:
+        same &= column[order[1:]] == column[order[:-1]]
+    return rows if not same.any() else rows[np.sort(rows.shape[0] - 1 - order[np.r_[True, ~same]])]
 
 
 _NO_ROWS: npt.NDArray[np.int32] = np.zeros(0, dtype=np.int32)
