@@ -1,1 +1,30 @@
-"""Networks to try programs on: topologies and sensor fields, the same for the same seed."""
+"""Networks: topologies, and programs that run on them in simulated time.
+
+    from headwater.network import Link, Topology, Simulation
+
+    topology = Topology([Link("a", "b", latency=0.050, bandwidth=10e6), Link("b", "c")])
+    sim = Simulation(program, topology)                # rules with `@` and `#`: see docs/networks.md
+    sim.at(0.0, insert={"link": topology.rows("latency")})
+    sim.at(12.5, delete={"link": [("a", "b", 50.0)]})  # while other messages are under way
+    sim.run(until=60.0)                                # or sim.run(): until nothing is under way
+    sim.rows("shortestPath"); sim.node("a").rows("shortestPath"); sim.now
+    sim.report.messages, .bytes, .rate(0.1), .bytes_by_link(), .bytes_by_node(), .trace; sim.summary()
+    sim.converged("shortestPath"), sim.settled("shortestPath")    # when the view's rows came to stay
+
+A node holds the rows of its location and runs the rules on them; a row that a rule derives for another node is sent
+over the link between the two. Links have a latency, a bandwidth (messages queue), loss, reordering and duplication.
+Everything is determined by the program, the topology, the events and `seed`: run it again, and every byte is the same.
+
+`evaluation` says when a node works on what has arrived (002, section 3.3): `psn` at once, `bsn` once in `iteration`
+seconds, `sn` when all messages of a round have arrived everywhere. `fifo=True` is a transport that repeats lost
+messages and keeps them in order.
+
+Bad input (a node that no link reaches, a negative latency, an event for an unknown node, a program that is not
+link-restricted) raises ValueError, DataError or ProgramError before anything runs.
+"""
+
+from headwater.network.links import Link, Topology
+from headwater.network.nodes.report import SimulationReport, TracedMessage
+from headwater.network.nodes.simulation import NodeView, Simulation
+
+__all__ = ["Link", "NodeView", "Simulation", "SimulationReport", "Topology", "TracedMessage"]

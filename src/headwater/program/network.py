@@ -76,7 +76,7 @@ def is_local(rule: Rule) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class LinkRestriction:
     """The link literal that restricts a rule, and its two ends."""
 
     atom: Atom
@@ -84,7 +84,7 @@ class Link:
     destination: str
 
 
-def link_restriction(rule: Rule) -> Link | None:
+def link_restriction(rule: Rule) -> LinkRestriction | None:
     """Definition 5: the link along which a rule communicates; None for rules that no link restricts."""
     links = [atom for atom, negated in body_atoms(rule) if atom.link and not negated]
     if len(links) != 1 or len(links[0].args) < 2:
@@ -94,7 +94,7 @@ def link_restriction(rule: Rule) -> Link | None:
         return None
     ends = {source, destination}
     others = [location(rule.head), *(location(atom) for atom, _ in body_atoms(rule) if atom is not links[0])]
-    return Link(links[0], source, destination) if all(place in ends for place in others) else None
+    return LinkRestriction(links[0], source, destination) if all(place in ends for place in others) else None
 
 
 def network_problems(program: Program) -> Iterator[Diagnostic]:
