@@ -12,15 +12,14 @@ from lark import Token, Transformer
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.core.types import Type
-from headwater.language import syntax
+from headwater.language import escapes, syntax
+from headwater.language.escapes import unescaped
 from headwater.language.lines import Lines
 from headwater.language.units import UNITS, duration
 
 Children: TypeAlias = list[Any]
 
 _LARGEST = 2**63 - 1
-_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
 
 
 class TermBuilder(Transformer[Token, list[syntax.Statement | syntax.Include]]):
@@ -172,24 +171,12 @@ class TermBuilder(Transformer[Token, list[syntax.Statement | syntax.Include]]):
         return value
 
     def _unescape(self, token: Token) -> str:
-        body = token[1:-1]
-        if "\\" not in body:
-            return str(body)
-        return _ESCAPE.sub(lambda found: self._escaped(token, found), body)
+        return unescaped(str(token[1:-1]), lambda found: self._unknown_escape(token, found))
 
-    def _escaped(self, token: Token, found: re.Match[str]) -> str:
-        letters = found[1]
-        if letters in _ESCAPES:
-            return _ESCAPES[letters]
-        code = int(letters[1:], 16) if len(letters) > 1 else None
-        if code is not None and code <= 0x10FFFF and not 0xD800 <= code <= 0xDFFF:
-            return chr(code)
+    def _unknown_escape(self, token: Token, found: re.Match[str]) -> None:
         start = self._start(token) + 1 + found.start()
-        message = f"there is no escape `{found[0]}`"
-        note = r"""the escapes are \n \t \r \0 \\ \" \' \uXXXX and \UXXXXXXXX"""
-        hint = r"a backslash itself is written `\\`"
-        self._report("HW107", message, self._lines.span(start, start + len(found[0])), note=note, hint=hint)
-        return ""
+        span = self._lines.span(start, start + len(found[0]))
+        self._report("HW107", f"there is no escape `{found[0]}`", span, note=escapes.NOTE, hint=escapes.HINT)
 
     def _report(self, code: str, message: str, span: Span, *, note: str | None = None, hint: str | None = None) -> None:
         self.problems.append(Diagnostic(code, message, span, note, hint))

@@ -1,0 +1,246 @@
+"""The names that a query uses: which variables it has, which roots are free, and paths that share a prefix.
+
+In Lorel, paths of one query that begin alike speak of the same objects: in
+`select Guide.Restaurant.Entree where Guide.Restaurant.Name = "Baghdad Cafe"` there is one restaurant. `shared` writes
+this out with variables. A path in the select, where or order clause that begins with the name of an entry point follows
+a path of the from clause as far as both have the same labels. Without a from clause, the paths of the select clause
+take its place. What stands inside an aggregate, a subquery or behind `in` is a set of its own and shares nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from headwater.core.diagnostics import Diagnostic
+from headwater.core.source import Span
+from headwater.language.lorel import tree
+
+
+def identifiers(node: Any) -> Iterator[tree.Identifier]:
+    """Every identifier in a part of the tree, variables where they are defined included."""
+    if isinstance(node, tree.Identifier):
+        yield node
+    elif isinstance(node, tuple):
+        for item in node:
+            yield from identifiers(item)
+    elif is_dataclass(node) and not isinstance(node, Span):
+        for each in fields(node):
+            yield from identifiers(getattr(node, each.name))
+
+
+def roots(node: Any) -> tuple[str, ...]:
+    """The names that paths in a part of the tree begin with, once each."""
+    return tuple(dict.fromkeys(each.name for each in identifiers(node)))
+
+
+class HiddenNames:
+    """New variables that a query does not use yet."""
+
+    def __init__(self, query: tree.SelectQuery | tree.UpdateStatement) -> None:
+        self._used = {each.name for each in identifiers(query)}
+        self._count = 0
+
+    def take(self) -> tree.Identifier:
+        while True:
+            self._count += 1
+            name = f"x{self._count}"
+            if name not in self._used:
+                self._used.add(name)
+                return tree.Identifier(name)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedQuery:
+    """A query whose shared prefixes are variables, and what was wrong with them."""
+
+    query: tree.SelectQuery
+    problems: tuple[Diagnostic, ...] = ()
+
+
+def shared(query: tree.SelectQuery) -> SharedQuery:
+    return _Sharing(query).run()
+
+
+class _Sharing:
+    """The prefixes of one query's from clause."""
+
+    def __init__(self, query: tree.SelectQuery) -> None:
+        self._query = query
+        self._hidden = HiddenNames(query)
+        self._variables = {item.variable.name for item in query.sources if item.variable is not None}
+        self._variables |= {each.variable.name for each in _quantified(query.where)}
+        self._prefixes: dict[tuple[str, ...], list[tree.Identifier]] = {}
+        self._problems: list[Diagnostic] = []
+
+    def run(self) -> SharedQuery:
+        query = self._with_sources(self._query)
+        wanted = {prefix for path in self._outer_paths(query) if (prefix := self._labels(path))}
+        split = [part for item in query.sources for part in self._split(item, wanted)]
+        items = tuple(replace(item, operand=self._operand(item.operand)) for item in query.items)
+        order = tuple(replace(item, operand=self._operand(item.operand)) for item in query.order)
+        where = None if query.where is None else self._condition(query.where)
+        found = replace(query, items=items, sources=tuple(split), where=where, order=order)
+        return SharedQuery(found, tuple(self._problems))
+
+    def _with_sources(self, query: tree.SelectQuery) -> tree.SelectQuery:
+        """Without a from clause, the paths of the select clause are the sources."""
+        if query.sources:
+            return query
+        sources, items = [], []
+        for item in query.items:
+            operand = item.operand
+            if isinstance(operand, tree.PathExpression) and operand.steps:
+                variable = self._hidden.take()
+                self._variables.add(variable.name)
+                sources.append(tree.FromItem(operand, variable, span=item.span))
+                label = item.label or (item_label(item) if len(query.items) > 1 else None)
+                item = replace(item, operand=tree.PathExpression(variable, span=operand.span), label=label)
+            items.append(item)
+        return replace(query, sources=tuple(sources), items=tuple(items))
+
+    def _outer_paths(self, query: tree.SelectQuery) -> Iterator[tree.PathExpression]:
+        for item in query.items:
+            yield from _paths_of(item.operand)
+        for key in query.order:
+            yield from _paths_of(key.operand)
+        if query.where is not None:
+            yield from _paths_in(query.where)
+
+    def _labels(self, path: tree.PathExpression) -> tuple[str, ...]:
+        """The name and the plain labels that a path begins with; nothing if it begins with a variable."""
+        if not isinstance(path.root, tree.Identifier) or path.root.name in self._variables:
+            return ()
+        found = [path.root.name]
+        for step in path.steps:
+            if not isinstance(step, tree.ByLabel) or step.places is not None:
+                break
+            found.append(step.label)
+        return tuple(found)
+
+    def _split(self, item: tree.FromItem, wanted: set[tuple[str, ...]]) -> Iterator[tree.FromItem]:
+        """An item of the from clause, cut where another path leaves it."""
+        if not isinstance(item.source, tree.PathExpression):
+            yield item
+            return
+        path, labels = item.source, self._labels(item.source)
+        variable = item.variable or self._hidden.take()
+        root, begin = path.root, 0
+        for end in range(1, len(labels)):
+            prefix = labels[: end + 1]
+            whole = end == len(path.steps)
+            if not any(each[: end + 1] == prefix for each in wanted):
+                continue
+            here = variable if whole else self._hidden.take()
+            self._variables.add(here.name)
+            self._prefixes.setdefault(prefix, []).append(here)
+            if not whole:
+                yield tree.FromItem(
+                    tree.PathExpression(root, path.steps[begin:end], span=path.span), here, span=item.span
+                )
+                root, begin = here, end
+        yield replace(item, source=replace(path, root=root, steps=path.steps[begin:]), variable=variable)
+
+    def _path(self, path: tree.PathExpression) -> tree.PathExpression:
+        labels = self._labels(path)
+        for end in range(len(labels), 1, -1):
+            match self._prefixes.get(labels[:end]):
+                case None:
+                    continue
+                case [variable]:
+                    return replace(path, root=variable, steps=path.steps[end - 1 :])
+                case _:
+                    shown = ".".join(labels[:end])
+                    hint = "begin this path with the variable that you mean"
+                    message = f"two paths of the from clause are `{shown}`"
+                    self._problems.append(Diagnostic("HW253", message, path.span, hint=hint))
+                    return path
+        return path
+
+    def _operand(self, operand: tree.Operand) -> tree.Operand:
+        match operand:
+            case tree.PathExpression():
+                return self._path(operand)
+            case tree.Arithmetic(_, left, right):
+                return replace(operand, left=self._operand(left), right=self._operand(right))
+            case _:
+                return operand
+
+    def _condition(self, condition: tree.LorelCondition) -> tree.LorelCondition:
+        match condition:
+            case tree.Compared(_, left, right):
+                return replace(condition, left=self._operand(left), right=self._operand(right))
+            case tree.Exists(tree.PathExpression() as path):
+                return replace(condition, source=self._path(path))
+            case tree.MemberOf(item):
+                return replace(condition, item=self._operand(item))
+            case tree.AllOf(parts) | tree.AnyOf(parts):
+                return replace(condition, parts=tuple(map(self._condition, parts)))
+            case tree.NotSo(part):
+                return replace(condition, part=self._condition(part))
+            case tree.ExistsIn(condition=inner) if inner is not None:
+                return replace(condition, condition=self._condition(inner))
+            case tree.ForAll(condition=inner):
+                return replace(condition, condition=self._condition(inner))
+            case _:
+                return condition
+
+
+def _quantified(node: Any) -> Iterator[Any]:
+    """Every `exists x in` and `for all x in` with a variable."""
+    if isinstance(node, tuple):
+        for item in node:
+            yield from _quantified(item)
+    elif is_dataclass(node) and not isinstance(node, Span):
+        if isinstance(node, tree.ExistsIn | tree.ForAll) and isinstance(node.variable, tree.Identifier):
+            yield node
+        for each in fields(node):
+            yield from _quantified(getattr(node, each.name))
+
+
+def _paths_of(operand: tree.Operand) -> Iterator[tree.PathExpression]:
+    match operand:
+        case tree.PathExpression():
+            yield operand
+        case tree.Arithmetic(_, left, right):
+            yield from _paths_of(left)
+            yield from _paths_of(right)
+        case _:
+            pass
+
+
+def _paths_in(condition: tree.LorelCondition) -> Iterator[tree.PathExpression]:
+    match condition:
+        case tree.Compared(_, left, right):
+            yield from _paths_of(left)
+            yield from _paths_of(right)
+        case tree.Exists(tree.PathExpression() as path):
+            yield path
+        case tree.MemberOf(item):
+            yield from _paths_of(item)
+        case tree.AllOf(parts) | tree.AnyOf(parts):
+            for part in parts:
+                yield from _paths_in(part)
+        case tree.NotSo(part):
+            yield from _paths_in(part)
+        case tree.ExistsIn(condition=inner) | tree.ForAll(condition=inner) if inner is not None:
+            yield from _paths_in(inner)
+        case _:
+            pass
+
+
+def item_label(item: tree.SelectItem) -> str:
+    """The label of an item of several: as written, or the last label of its path, or its function or variable."""
+    if item.label is not None:
+        return item.label
+    match item.operand:
+        case tree.PathExpression(root, steps):
+            for step in reversed(steps):
+                if isinstance(step, tree.ByLabel):
+                    return step.label
+            return root.name if isinstance(root, tree.Identifier) else f"&{root.oid}"
+        case tree.AggregateOf(function):
+            return function
+        case _:
+            return "value"
