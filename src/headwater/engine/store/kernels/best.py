@@ -29,16 +29,16 @@ def join_best(
     the best value found, `left` and `right` the starting row and the row met, and `touched` the group, once. Returns
     how many groups that are, or -1 when a sum does not fit into 64 bits.
     """
-    index, source, found = IndexArrays(*index_arrays), KeySource(*keys), BestFound(*best_found)
-    begin, order, heads, chain = index.begin, index.order, index.heads, index.chain
-    standing, best, best_left, best_right, touched = found
+    key_columns, keyed, low, span, begin, order, heads, chain = IndexArrays(*index_arrays)
+    sources, constants = KeySource(*keys)
+    standing, best, best_left, best_right, touched = BestFound(*best_found)
     group_side, group_from = Sources(*group_places)
     value_side, value_from = Sources(*value_places)
-    key = np.empty((1, index.columns.size), dtype=np.int64)
+    key = np.empty((1, key_columns.size), dtype=np.int64)
     group = np.empty((1, base.size), dtype=np.int64)
     met = 0
     for start in rows:
-        cell = key_cell(start, left, source, key, right, index)
+        cell = key_cell(start, left, sources, constants, key, right, key_columns, keyed, low, span, heads)
         if cell < 0:
             continue
         place, last, linked = begin_cell(cell, begin, heads)

@@ -88,14 +88,17 @@ def find_row(values, data, heads, direct, base, extent):
 
 
 @inlined
-def key_cell(start, left, source, key, right, index):
-    """The cell of the index that a starting row leads to, or -1."""
-    for position in range(index.columns.size):
-        column = source.columns[position]
-        key[0, position] = np.int64(left[start, column]) if column >= 0 else source.constants[position]
-    if index.direct:
-        return direct_cell(key, 0, index.base, index.extent)
-    cell, row = hash_cell(key, 0, index.heads, right, index.columns)
+def key_cell(start, left, sources, constants, key, right, columns, direct, base, extent, heads):
+    """The cell of the index that a starting row leads to, or -1.
+
+    It takes the arrays of the index one by one: read by their names, they made the join of points-to a fifth slower.
+    """
+    for position in range(columns.size):
+        column = sources[position]
+        key[0, position] = np.int64(left[start, column]) if column >= 0 else constants[position]
+    if direct:
+        return direct_cell(key, 0, base, extent)
+    cell, row = hash_cell(key, 0, heads, right, columns)
     return cell if row >= 0 else np.int64(-1)
 
 
