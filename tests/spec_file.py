@@ -12,22 +12,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 SPECS = Path(__file__).parent / "specs"
 UPDATE = bool(os.environ.get("HEADWATER_UPDATE_SPECS"))
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     path: Path
     title: str
     given: str
     expected: str
 
-    def __str__(self) -> str:
-        return f"{self.path.stem}: {self.title}"
+
+def named(case: Case) -> str:
+    return f"{case.path.stem}: {case.title}"
 
 
 def cases(folder: str) -> list[Case]:

@@ -15,13 +15,10 @@ graphs = st.integers(1, 7).flatmap(
 
 
 def reachable(graph: dict[int, list[int]], start: int) -> set[int]:
-    seen = {start}
-    waiting = [start]
-    while waiting:
-        for target in graph.get(waiting.pop(), ()):
-            if target not in seen:
-                seen.add(target)
-                waiting.append(target)
+    seen, more = set[int](), {start}
+    while more - seen:
+        seen |= more
+        more = {target for node in seen for target in graph.get(node, ())}
     return seen
 
 

@@ -33,14 +33,7 @@ def test_a_text_without_bounds_is_refused(call: str) -> None:
     assert db.rows("out") == set()
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [
-        "s(concat(X, X)) :- s(X).",
-        "s([X, X]) :- s(X).",
-        "s(append(X, X)) :- s(X).",
-    ],
-)
+@pytest.mark.parametrize("rule", ["s(concat(X, X)) :- s(X).", "s([X, X]) :- s(X).", "s(append(X, X)) :- s(X)."])
 def test_a_list_that_doubles_in_a_recursion_is_refused(rule: str) -> None:
     db = hw.Database(hw.compile(f"relation t(l: list). s(L) :- t(L). {rule}"))
     with pytest.raises(hw.EvaluationError, match=f"a list of more than {MOST_ITEMS:,} items"):

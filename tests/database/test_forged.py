@@ -145,12 +145,17 @@ def test_a_program_in_a_file_does_not_run_when_it_is_opened(tmp_path: Path) -> N
     assert len(hw.Database.open(tmp_path / "kept").rows("n")) == 3
 
 
-def forge(folder: Path, first: int, last: int) -> None:
+def run_forged(module: str, folder: Path, first: int, last: int) -> str:
     """Open forged files in a process of its own, so that one that dies is a failure with its seed."""
-    forging.saved(folder)
-    run = [sys.executable, "-m", "tests.database.forging", str(folder), str(first), str(last)]
+    run = [sys.executable, "-m", module, str(folder), str(first), str(last)]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"ended with {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+    return done.stdout
+
+
+def forge(folder: Path, first: int, last: int) -> None:
+    forging.saved(folder)
+    run_forged("tests.database.forging", folder, first, last)
 
 
 def test_forged_files_open_or_are_refused(tmp_path: Path) -> None:

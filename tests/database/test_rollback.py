@@ -13,16 +13,11 @@ import headwater as hw
 from headwater.core.errors import DataError, EvaluationError, GuardError
 from headwater.core.functions.registry import unregister
 from headwater.engine.store import budget
+from tests.database.test_without import WAYS
 
-TEXT = """
-relation edge(src: int, dst: int, cost: int).
+TEXT = f"""{WAYS}
 relation label(node: int, name: string) key(node).
 relation poison(x: int).
-reach(X, Y) :- edge(X, Y, _).
-reach(X, Z) :- edge(X, Y, _), reach(Y, Z).
-near(X, Y, min<C>) :- edge(X, Y, C).
-near(X, Z, min<C>) :- near(X, Y, A), edge(Y, Z, B), C = A + B.
-out(X, count<Y>, sum<C>) :- edge(X, Y, C).
 apart(X, Y) :- label(X, _), label(Y, _), !reach(X, Y).
 named(N, M) :- reach(X, Y), label(X, N), label(Y, M).
 two(X, top<2, C>) :- near(X, _, C).

@@ -10,14 +10,16 @@ import pytest
 import headwater as hw
 from headwater.core.errors import DataError, EvaluationError
 
-TEXT = """
-relation edge(s: int, d: int, c: int).
-relation node(n: int) .
+WAYS = """
+relation edge(src: int, dst: int, cost: int).
 reach(X, Y) :- edge(X, Y, _).
 reach(X, Z) :- edge(X, Y, _), reach(Y, Z).
 near(X, Y, min<C>) :- edge(X, Y, C).
 near(X, Z, min<C>) :- near(X, Y, A), edge(Y, Z, B), C = A + B.
 out(X, count<Y>, sum<C>) :- edge(X, Y, C).
+"""
+TEXT = f"""{WAYS}
+relation node(n: int).
 apart(X, Y) :- node(X), node(Y), !reach(X, Y).
 """
 NAMES = ("edge", "node", "reach", "near", "out", "apart")

@@ -108,26 +108,15 @@ def test_oracle_rows_and_changes_with_nulls(case: Case) -> None:
     hold(check_maintenance, case)
 
 
-@pairs(20)
-@given(null_cases, seeds)
-def test_oracle_nulls_however_the_work_is_done(case: Case, seed: int) -> None:
-    """Without any rewrite, saved and opened, in any batching, explained, and asked what if."""
-    hold(check_maintenance, case, Unrewritten)
-    hold(check_maintenance, case, Reopened)
-    hold(partial(check_batchings, seed=seed), case)
-    hold(partial(check_proofs, seed=seed), case)
-    hold(partial(check_what_if, seed=seed), case)
-
-
 @pairs(200)
 @given(list_cases)
 def test_oracle_rows_and_changes_of_programs_about_lists(case: Case) -> None:
     hold(check_maintenance, case)
 
 
-@pairs(20)
-@given(list_cases, seeds)
-def test_oracle_lists_however_the_work_is_done(case: Case, seed: int) -> None:
+@pairs(40)
+@given(null_cases | list_cases, seeds)
+def test_oracle_nulls_and_lists_however_the_work_is_done(case: Case, seed: int) -> None:
     """Without any rewrite, saved and opened, in any batching, explained, and asked what if."""
     hold(check_maintenance, case, Unrewritten)
     hold(check_maintenance, case, Reopened)

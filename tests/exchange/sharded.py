@@ -22,7 +22,17 @@ class NotPlaced(Exception):
     """The program does not run by the kind of sharding asked for, or the question is not for several shards."""
 
 
-class Sharded:
+class NoQuestions:
+    """Of what the harness asks, several shards answer no questions about rows."""
+
+    def why(self, relation: str, row: Row) -> list[Fact]:
+        raise NotPlaced
+
+    def without(self, delete: Rows) -> Changes:
+        raise NotPlaced
+
+
+class Sharded(NoQuestions):
     def __init__(self, program: Program, shards: int, kinds: tuple[str, ...] = KINDS) -> None:
         known = {base.name: tuple(map(Type, base.types)) for base in program.bases}
         self._open(to_text(program), tuple(program.outputs), shards, known, kinds)
@@ -56,12 +66,6 @@ class Sharded:
         found = [row for member in self.cluster.members for row in to_rows(member.rows(relation))]
         assert len(found) == len(set(found)), "a row lives on one shard"
         return set(found)
-
-    def why(self, relation: str, row: Row) -> list[Fact]:
-        raise NotPlaced
-
-    def without(self, delete: Rows) -> Changes:
-        raise NotPlaced
 
     def arrow(self, rows: Rows) -> dict[str, pa.Table]:
         return {name: to_table(self.cluster.sharding.table(name), list(many)) for name, many in rows.items()}

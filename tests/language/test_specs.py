@@ -10,10 +10,10 @@ from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source
 from headwater.language.datalog.parse import parse
 from headwater.language.datalog.printer import print_tree
-from tests.spec_file import SPECS, Case, cases, paths
+from tests.spec_file import SPECS, Case, cases, named, paths
 
 
-@pytest.mark.parametrize("case", cases("language/print"), ids=str)
+@pytest.mark.parametrize("case", cases("language/print"), ids=named)
 def test_a_program_prints_as_specified_and_parses_back(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SPECS / "language" / "files")
     tree = parse(Source("program.dl", case.given))
@@ -22,7 +22,7 @@ def test_a_program_prints_as_specified_and_parses_back(case: Case, monkeypatch: 
     assert parse(Source("printed.dl", printed)) == tree
 
 
-@pytest.mark.parametrize("case", cases("language/errors"), ids=str)
+@pytest.mark.parametrize("case", cases("language/errors"), ids=named)
 def test_a_mistake_is_explained_as_specified(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SPECS / "language" / "files")
     with pytest.raises(SyntaxProblem) as caught:

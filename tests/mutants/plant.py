@@ -73,7 +73,7 @@ class _Planter:
         """The mistakes in a class or function, and in what stands in it."""
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             function = f"{function}.{node.name}" if function else node.name
-            compiled = compiled or any("njit" in ast.unparse(one) for one in node.decorator_list)
+            compiled = compiled or any(ast.unparse(one) in ("inlined", "kernel") for one in node.decorator_list)
             for child in node.body:
                 yield from self._inside(child, function, compiled=compiled)
         elif function:

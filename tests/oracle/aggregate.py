@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tests.oracle.program import Agg, Row, Value
+from tests.oracle.program import Agg, Row
+from tests.oracle.terms import Value
 
 
 def aggregate(shape: Agg, pooled: list[Row]) -> list[Value]:

@@ -6,24 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from tests.oracle.dice import Dice
-from tests.oracle.program import (
-    Assign,
-    Atom,
-    Call,
-    Compare,
-    Const,
-    Decode,
-    Encode,
-    Goal,
-    Items,
-    Match,
-    Not,
-    Op,
-    Term,
-    Test,
-    Var,
-    Wild,
-)
+from tests.oracle.program import Assign, Atom, Compare, Decode, Encode, Goal, Match, Not, Test
+from tests.oracle.terms import Call, Const, Items, Op, Term, Var, Wild
 
 CONSTANTS = {"int": (0, 1, 2, 3), "string": ("a", "b", "c"), "float": (0.0, 0.1, 1.0), "bool": (False, True)}
 
@@ -152,12 +136,18 @@ class Body:
         """The types of lists that variables stand for, in any order."""
         return self.dice.shuffled([type_ for type_ in sorted(self.bound) if items_of(type_) is not None])
 
-    def take_item(self) -> None:
-        """A value out of a known list, by any of the ways there are; what stands for it may be known already."""
-        for type_ in self.lists()[:1]:
+    def a_list(self) -> list[tuple[str, Var, str]]:
+        """A variable that stands for a list, if there is one: its type, itself and the type of its items."""
+        for type_ in self.lists():
             whole, items = self.known(type_), items_of(type_)
             assert whole is not None
             assert items is not None
+            return [(type_, whole, items)]
+        return []
+
+    def take_item(self) -> None:
+        """A value out of a known list, by any of the ways there are; what stands for it may be known already."""
+        for type_, whole, items in self.a_list():
             known = self.known(items)
             kind = self.dice.number(0, 9)
             if kind >= 6:
@@ -192,10 +182,7 @@ class Body:
 
     def change_list(self) -> None:
         """Another list from a known one."""
-        for type_ in self.lists()[:1]:
-            whole, items = self.known(type_), items_of(type_)
-            assert whole is not None
-            assert items is not None
+        for type_, whole, items in self.a_list():
             item = self.known_or_constant(items)
             self.assign(
                 type_,

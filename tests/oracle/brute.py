@@ -12,23 +12,8 @@ from itertools import product
 
 from tests.oracle.evaluate import compares, value_of
 from tests.oracle.functions import NOTHING
-from tests.oracle.program import (
-    Agg,
-    Assign,
-    Atom,
-    Compare,
-    Const,
-    Goal,
-    Not,
-    Program,
-    Row,
-    Rule,
-    State,
-    Value,
-    Var,
-    Wild,
-    variables,
-)
+from tests.oracle.program import Agg, Assign, Atom, Compare, Goal, Not, Program, Row, Rule, State, variables
+from tests.oracle.terms import Const, Value, Var, Wild
 
 
 def brute(program: Program, base: Mapping[str, set[Row]]) -> State:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.oracle.program import Value
+from tests.oracle.terms import Value
 
 
 def concat_path(left: tuple[Value, ...], right: tuple[Value, ...]) -> tuple[Value, ...]:

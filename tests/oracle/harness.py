@@ -11,10 +11,11 @@ from typing import Protocol, TypeAlias
 
 from tests.oracle.dice import Dice
 from tests.oracle.evaluate import evaluate
-from tests.oracle.program import Agg, Not, Program, Row, State, Value
+from tests.oracle.program import Agg, Not, Program, Row, State
 from tests.oracle.scripts import Rows, Transaction, states
 from tests.oracle.strata import dependencies, reachable
 from tests.oracle.strategies import Case
+from tests.oracle.terms import Value
 
 Change: TypeAlias = tuple[list[Row], list[Row]]
 """Rows inserted, rows deleted."""

@@ -8,58 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
-Value: TypeAlias = Any  # int, float, str, bool, or a tuple of them; None is null
+from tests.oracle.terms import Call, Const, Items, Link, Op, Term, Value, Var, Wild, term_text
+
 Row: TypeAlias = tuple[Value, ...]
 State: TypeAlias = dict[str, set[Row]]
-
-
-@dataclass(frozen=True, slots=True)
-class Var:
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Wild:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class Const:
-    value: Value
-
-
-@dataclass(frozen=True, slots=True)
-class Items:
-    """`[X, Y]`, or `[X | T]`."""
-
-    items: tuple[Term, ...]
-    tail: Term | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """`link(S, D, C)` as the argument of a path function: it stands for the list `[S, D]`."""
-
-    relation: str
-    args: tuple[Term, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    function: str
-    args: tuple[Term, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Op:
-    op: str
-    left: Term
-    right: Term
-
-
-Term: TypeAlias = Var | Wild | Const | Items | Link | Call | Op
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,44 +284,3 @@ def _goal(goal: Goal) -> str:
             return f"larger({variable.name}, {term_text(left)}, {term_text(right)})"
         case _:
             assert_never(goal)
-
-
-def term_text(term: Term) -> str:
-    match term:
-        case Var(name):
-            return name
-        case Wild():
-            return "_"
-        case Const(value):
-            return _literal(value)
-        case Items((), None):
-            return "nil"
-        case Items(items, tail):
-            rest = "" if tail is None else f" | {term_text(tail)}"
-            return f"[{', '.join(term_text(item) for item in items)}{rest}]"
-        case Link(relation, args):
-            return f"{relation}({', '.join(term_text(arg) for arg in args)})"
-        case Call(function, args):
-            return f"{function}({', '.join(term_text(arg) for arg in args)})"
-        case Op(op, left, right):
-            return f"{_operand(left)} {op} {_operand(right)}"
-        case _:
-            assert_never(term)
-
-
-def _operand(term: Term) -> str:
-    return f"({term_text(term)})" if isinstance(term, Op) else term_text(term)
-
-
-def _literal(value: Value) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true" if value else "false"
-        case str():
-            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        case tuple():
-            return f"[{', '.join(_literal(item) for item in value)}]" if value else "nil"
-        case _:
-            return repr(value)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from tests.oracle.bodies import Body, Signature, items_of
 from tests.oracle.dice import Dice
-from tests.oracle.program import Agg, Assign, Atom, Base, Compare, Const, Larger, Op, Program, Rule, Term, Var
+from tests.oracle.program import Agg, Assign, Atom, Base, Compare, Larger, Program, Rule
+from tests.oracle.terms import Const, Op, Term, Var
 
 PALETTES = (("int",), ("string",), ("int", "string"), ("int", "int", "float"), ("int", "string", "float"))
 """Column types of one program: few, so that relations have something to join by."""

@@ -13,7 +13,8 @@ from typing import TypeAlias
 from tests.oracle.bodies import items_of
 from tests.oracle.dice import Dice
 from tests.oracle.edit import edit
-from tests.oracle.program import Base, Row, State, Value
+from tests.oracle.program import Base, Row, State
+from tests.oracle.terms import Value
 
 Rows: TypeAlias = Mapping[str, tuple[Row, ...]]
 Pools: TypeAlias = Mapping[str, list[Row]]

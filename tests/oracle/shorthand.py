@@ -5,23 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from tests.oracle.program import (
-    Agg,
-    Assign,
-    Atom,
-    Base,
-    Compare,
-    Const,
-    Goal,
-    Not,
-    Op,
-    Program,
-    Rule,
-    Term,
-    Value,
-    Var,
-    Wild,
-)
+from tests.oracle.program import Agg, Assign, Atom, Base, Compare, Goal, Not, Program, Rule
+from tests.oracle.terms import Const, Op, Term, Value, Var, Wild
 
 Short: TypeAlias = Term | Value
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from tests.oracle.dice import Dice
-from tests.oracle.program import Program, Value, mentioned
+from tests.oracle.program import Program, mentioned
 from tests.oracle.random_programs import random_program
 from tests.oracle.scripts import Pools, Script, random_script, row_pools
 from tests.oracle.templates import TEMPLATES
+from tests.oracle.terms import Value
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -26,11 +26,12 @@ from tests.oracle.harness import (
     provable,
 )
 from tests.oracle.minimise import minimise, regression_test, sensible
-from tests.oracle.program import Agg, Assign, Atom, Compare, Not, Op, Program, Row, State, to_text, variables
+from tests.oracle.program import Agg, Assign, Atom, Compare, Not, Program, Row, State, to_text, variables
 from tests.oracle.scripts import Rows, Transaction, states
 from tests.oracle.strata import strata
 from tests.oracle.strategies import Case, cases, random_case, random_cases, seeds, template_case
 from tests.oracle.templates import TEMPLATES
+from tests.oracle.terms import Op
 
 
 class Recompute:

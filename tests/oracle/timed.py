@@ -13,27 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tests.oracle.evaluate import Binding, bindings, evaluate, value_of
-from tests.oracle.program import (
-    Agg,
-    Assign,
-    Atom,
-    Base,
-    Call,
-    Const,
-    Goal,
-    Larger,
-    Not,
-    Op,
-    Program,
-    Row,
-    Rule,
-    State,
-    Term,
-    Var,
-    Wild,
-    to_text,
-)
+from tests.oracle.program import Agg, Assign, Atom, Base, Goal, Larger, Not, Program, Row, Rule, State, to_text
 from tests.oracle.strata import dependencies, reachable
+from tests.oracle.terms import Call, Const, Op, Term, Var, Wild
 
 Alive: TypeAlias = dict[str, dict[Row, int]]
 """Rows that are alive, with their times (0 where a relation has none)."""

@@ -10,12 +10,12 @@ import headwater as hw
 from headwater.plan.build import build
 from headwater.plan.model import JoinLoop, Loop
 from headwater.program.types.inference import infer
-from tests.spec_file import Case, cases, settle
+from tests.spec_file import Case, cases, named, settle
 
 CASES = cases("plan")
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", CASES, ids=named)
 def test_spec(case: Case) -> None:
     settle(case, lambda text: hw.compile(text).explain("plan").strip())
 

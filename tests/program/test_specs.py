@@ -14,7 +14,7 @@ from headwater.pipeline import compile_tree
 from headwater.program.check import check
 from headwater.program.recursion.strata import strata
 from headwater.program.text import print_program
-from tests.spec_file import SPECS, Case, cases, paths, settle
+from tests.spec_file import SPECS, Case, cases, named, paths, settle
 
 
 def findings(text: str) -> str:
@@ -41,17 +41,17 @@ def strata_of(text: str) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("case", cases("program/errors"), ids=str)
+@pytest.mark.parametrize("case", cases("program/errors"), ids=named)
 def test_findings(case: Case) -> None:
     settle(case, findings)
 
 
-@pytest.mark.parametrize("case", cases("program/normal"), ids=str)
+@pytest.mark.parametrize("case", cases("program/normal"), ids=named)
 def test_normal_form(case: Case) -> None:
     settle(case, checked)
 
 
-@pytest.mark.parametrize("case", cases("program/strata"), ids=str)
+@pytest.mark.parametrize("case", cases("program/strata"), ids=named)
 def test_strata(case: Case) -> None:
     settle(case, strata_of)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from tests.oracle.program import Agg, Assign, Atom, Compare, Const, Goal, Not, Op, Rule, Term, Var, Wild
+from tests.oracle.program import Agg, Assign, Atom, Compare, Goal, Not, Rule
+from tests.oracle.terms import Const, Op, Term, Var, Wild
 
 _STATEMENT = re.compile(r"[^.]+\.")
 _ATOM = re.compile(r"(!?)\s*(\w+)\(([^()]*)\)$")

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Protocol
@@ -137,15 +139,15 @@ def run(shape: Shape, seed: int, size: float, shards: tuple[int, ...] = (1, 2, 3
             check(f"{count} shards, batch {number}", cluster, after)
 
 
-def main(arguments: list[str]) -> int:
-    name, seed, *rest = arguments
+def ended(work: Callable[[int, float], None], seed: str, size: str = "1") -> int:
+    """The exit code of a run: 1 where something differs, which is printed."""
     try:
-        run(SHAPES[name], int(seed), float(rest[0]) if rest else 1.0)
+        work(int(seed), float(size))
     except Differs as problem:
-        say(f"{name}, seed {seed}: {problem}")
+        say(f"seed {seed}: {problem}")
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(ended(partial(run, SHAPES[sys.argv[1]]), *sys.argv[2:]))

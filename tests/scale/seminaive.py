@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tests.oracle.aggregate import aggregate
-from tests.oracle.program import Agg, Assign, Atom, Base, Compare, Const, Not, Op, Program, Row, Rule, State, Term, Var
+from tests.oracle.program import Agg, Assign, Atom, Base, Compare, Not, Program, Row, Rule, State
 from tests.oracle.strata import dependencies as direct_dependencies
 from tests.oracle.strata import reachable, strata
+from tests.oracle.terms import Const, Op, Term, Var
 
 _COMPARE = {"=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 

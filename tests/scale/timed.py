@@ -16,7 +16,7 @@ import headwater as hw
 from tests.exchange.sharded import Sharded
 from tests.oracle.program import Row, State
 from tests.scale.reading import rules_of
-from tests.scale.run import Differs, say
+from tests.scale.run import Differs, ended, say
 from tests.scale.seminaive import evaluate
 
 WINDOW = 30
@@ -106,15 +106,5 @@ def run(seed: int, size: float) -> None:
         check(f"2 shards, step {number}", cluster, after)
 
 
-def main(arguments: list[str]) -> int:
-    seed, *rest = arguments
-    try:
-        run(int(seed), float(rest[0]) if rest else 1.0)
-    except Differs as problem:
-        say(f"seed {seed}: {problem}")
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(ended(run, *sys.argv[1:]))

@@ -24,8 +24,8 @@ from headwater.spark.state.checkpoint import Assignment, Checkpoint
 from headwater.spark.state.manifest import Manifest, Report
 from headwater.spark.state.query_definition import QueryDefinition
 from headwater.spark.state.shard_cache import Done, ShardCache
-from tests.exchange.sharded import NotPlaced, to_rows, to_table
-from tests.oracle.harness import Changes, Fact
+from tests.exchange.sharded import NoQuestions, NotPlaced, to_rows, to_table
+from tests.oracle.harness import Changes
 from tests.oracle.program import Program, Row, to_text
 from tests.oracle.scripts import Rows
 
@@ -42,7 +42,7 @@ def _reports(done: Sequence[Done]) -> list[Report]:
     return [Report.from_text(one.report.to_text()) for one in done]
 
 
-class Kept:
+class Kept(NoQuestions):
     def __init__(self, program: Program, folder: Path, shards: int, kind: str, dice: random.Random) -> None:
         known = {base.name: tuple(map(Type, base.types)) for base in program.bases}
         self._begin(to_text(program), tuple(program.outputs), known, folder, shards, kind, dice)
@@ -102,12 +102,6 @@ class Kept:
                 found += to_rows(member.rows(relation))
         assert len(found) == len(set(found)), "a row lives on one shard"
         return set(found)
-
-    def why(self, relation: str, row: Row) -> list[Fact]:
-        raise NotPlaced
-
-    def without(self, delete: Rows) -> Changes:
-        raise NotPlaced
 
     # What happens
 

@@ -9,7 +9,6 @@ is printed.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -19,15 +18,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from closure_driver import maintained, print_view, session
 from workers import python_workers
 
-import headwater as hw
 from conftest import FAR_SETTINGS
-from headwater import spark as hws
 from headwater.spark.folders import hadoop, local
-from headwater.spark.session.session import local_session
 
-TEXT = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
 STEPS = ("_write", "_move_unless_there", "_remove_file")
 
 
@@ -60,27 +56,13 @@ def number_of_commits() -> int:
 
 
 folder, victim, steps, store = Path(sys.argv[1]), sys.argv[2], [int(sys.argv[3])], sys.argv[4]
-spark = local_session("kills", {"spark.master": "local[2,4]", "spark.ui.enabled": "false", **FAR_SETTINGS})
-spark.sparkContext.setLogLevel("OFF")
+spark = session("kills", **FAR_SETTINGS)
 if victim == "driver":
     home, names = (hadoop.HadoopFolder, ("_upload", "_rename", "_remove")) if store else (local, STEPS)
     for name in names:
         setattr(home, name, deadly(getattr(home, name)))
 if victim == "worker":
     threading.Thread(target=kill_workers, args=(steps[0],), daemon=True).start()
-stream = (
-    spark.readStream.schema("x long, y long, _change_type string")
-    .option("maxFilesPerTrigger", 1)
-    .json(str(folder / "in"))
-)
-query = hws.maintain(
-    hw.compile(TEXT),
-    {"link": stream},
-    checkpoint=f"{store}{folder}/state",
-    output=f"{store}{folder}/out",
-    shards=2,
-    trigger={"availableNow": True},
-)
-query.awaitTermination()
-print(json.dumps(sorted([row["x"], row[1]] for row in hws.view(f"{store}{folder}/state", "reach").collect())))
+maintained(spark, folder, store)
+print_view(folder, store)
 spark.stop()

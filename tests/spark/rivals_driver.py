@@ -16,12 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import headwater as hw
-from headwater import spark as hws
-from headwater.spark.folders import local
-from headwater.spark.session.session import local_session
+from closure_driver import maintained, print_view, session
 
-TEXT = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
+from headwater.spark.folders import local
 
 
 def deadly(do: Callable[..., Any]) -> Callable[..., Any]:
@@ -37,26 +34,13 @@ def deadly(do: Callable[..., Any]) -> Callable[..., Any]:
 folder, name, starts, steps = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), [int(sys.argv[4])]
 for one in ("_write", "_move_unless_there", "_remove_file"):
     setattr(local, one, deadly(getattr(local, one)))
-spark = local_session(f"rival {name}", {"spark.master": "local[2,4]", "spark.ui.enabled": "false"})
-spark.sparkContext.setLogLevel("OFF")
-stream = (
-    spark.readStream.schema("x long, y long, _change_type string")
-    .option("maxFilesPerTrigger", 1)
-    .json(str(folder / "in"))
-)
+spark = session(f"rival {name}")
 for _ in range(starts):
     try:
-        hws.maintain(
-            hw.compile(TEXT),
-            {"link": stream},
-            checkpoint=f"{folder}/state",
-            output=f"{folder}/out",
-            shards=2,
-            trigger={"availableNow": True},
-        ).awaitTermination()
+        maintained(spark, folder)
         print("done", flush=True)
         break
     except Exception as problem:
         print(json.dumps(str(problem)), flush=True)
-print(json.dumps(sorted([row["x"], row[1]] for row in hws.view(f"{folder}/state", "reach").collect())))
+print_view(folder)
 spark.stop()

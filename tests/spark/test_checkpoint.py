@@ -33,6 +33,7 @@ from headwater.spark.state.manifest import Manifest, Report
 from headwater.spark.state.query_definition import QueryDefinition
 from headwater.spark.state.shard_cache import ShardCache
 from tests.exchange.sharded import to_rows
+from tests.spark.folder_checks import check_files
 from tests.spark.kept import lockstep
 
 TEXT = """
@@ -453,21 +454,7 @@ def folders(tmp_path: Path) -> list[Folder]:
 
 def test_files_wherever_they_are(tmp_path: Path) -> None:
     for where in folders(tmp_path):
-        assert where.names() == where.names("a/b") == []
-        assert where.write("a/b/one", [b"12", memoryview(b"345")]) == 5
-        assert where.read("a/b/one") == b"12345"
-        assert where.create("two", b"first")
-        assert not where.create("two", b"second")
-        assert where.read("two") == b"first"
-        assert (where.names(), where.names("a"), where.names("a/b")) == (["two"], [], ["a/b/one"])
-        with where.local("a/b/one") as path:
-            assert path.read_bytes() == b"12345"
-        where.remove("two")
-        where.remove("two")
-        assert where.names() == []
-        with pytest.raises(StateError, match=r"cannot read .*two: "):
-            where.read("two")
-        assert where.missing(["a/b/one", "two"]) == ["two"]
+        check_files(where)
         assert where.folders() == ["a"]
         where.write("new/one", [b"new"])
         for target in ("b", "a"):
@@ -477,15 +464,6 @@ def test_files_wherever_they_are(tmp_path: Path) -> None:
         where.remove_folder("b")
         where.remove_folder("b")
         assert where.folders() == ["a"]
-        where.remove("a/one")
-        with pytest.raises(ValueError, match="stop"):
-            where.write("a/half", cut_off())
-        assert where.names("a") == []
-
-
-def cut_off() -> Iterator[bytes]:
-    yield b"1"
-    raise ValueError("stop")
 
 
 def test_paths_of_every_kind(tmp_path: Path) -> None:

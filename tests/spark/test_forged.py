@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -16,15 +14,13 @@ from headwater.core.errors import StateError
 from headwater.exchange.wire import Activity, Incoming, Parcel, read_incoming, write_incoming
 from headwater.spark.state import log
 from headwater.spark.state.manifest import Manifest
+from tests.database.test_forged import run_forged
 from tests.spark import forging
 
 
 def forge(folder: Path, first: int, last: int) -> None:
     forging.saved(folder / "whole")
-    run = [sys.executable, "-m", "tests.spark.forging", str(folder), str(first), str(last)]
-    done = subprocess.run(run, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"ended with {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
-    assert "refused" in done.stdout
+    assert "refused" in run_forged("tests.spark.forging", folder, first, last)
 
 
 def test_forged_checkpoints_are_read_or_refused(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import pickle
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from headwater.spark.folders import open_folder
 from headwater.spark.folders.hadoop import HadoopFolder
 from headwater.spark.folders.relay import RelayedFolder
 from tests.spark.conftest import FAR
+from tests.spark.folder_checks import check_files
 from tests.spark.test_maintain import (
     CLOSURE,
     COMPONENTS,
@@ -86,33 +86,10 @@ def test_files_through_hadoop(spark: Any, tmp_path: Path, scheme: str, relayed: 
     if relayed:
         where = pickle.loads(pickle.dumps(where))
         assert isinstance(where, RelayedFolder)
-    assert where.names() == where.names("a/b") == []
-    assert where.missing(["a/b/one"]) == ["a/b/one"]
-    assert where.write("a/b/one", [b"12", memoryview(b"345")]) == 5
-    assert where.write("a/b/one", [b"6"]) == 1
-    assert where.read("a/b/one") == b"6"
-    assert where.create("two", b"first")
-    assert not where.create("two", b"second")
-    assert where.read("two") == b"first"
-    assert (where.names(), where.names("a"), where.names("a/b")) == (["two"], [], ["a/b/one"])
-    with where.local("a/b/one") as path:
-        assert path.read_bytes() == b"6"
-    where.remove("two")
-    where.remove("two")
-    assert where.names() == []
-    with pytest.raises(StateError, match=r"cannot read .*two: .*FileNotFoundException"):
-        where.read("two")
-    with pytest.raises(ValueError, match="stop"):
-        where.write("a/half", cut_off())
-    assert where.names("a") == []
+    check_files(where, "FileNotFoundException")
     (tmp_path / "a folder" / "c").write_text("a file, no folder")
     with pytest.raises(StateError, match=r"cannot write .*c/d: "):
         where.write("c/d", [b"1"])
-
-
-def cut_off() -> Iterator[bytes]:
-    yield b"1"
-    raise ValueError("stop")
 
 
 @pytest.mark.parametrize("scheme", ["far", "viewfs"])

@@ -10,6 +10,7 @@ import pytest
 import headwater as hw
 
 FOLDER = Path(__file__).parents[2] / "examples"
+SHORTEST = ({"a": 3, "b": 1, "c": 2}, {"a": 2, "b": 3, "c": 1}, {"a": 1, "b": 2, "c": 3})  # from a, b and c
 ROWS: dict[str, tuple[dict[str, list[Any]], list[dict[str, Any]]]] = {
     "org_chart": (
         {"employee": [("ann", None), ("bob", "ann"), ("cat", "bob"), ("dan", "bob")]},
@@ -21,20 +22,7 @@ ROWS: dict[str, tuple[dict[str, list[Any]], list[dict[str, Any]]]] = {
     ),
     "shortest_roads": (
         {"road": [("a", "b", 1), ("b", "c", 1), ("a", "c", 3), ("c", "a", 1)]},
-        [
-            {"src": x, "dst": y, "km": km}
-            for x, y, km in [
-                ("a", "a", 3),
-                ("a", "b", 1),
-                ("a", "c", 2),
-                ("b", "a", 2),
-                ("b", "b", 3),
-                ("b", "c", 1),
-                ("c", "a", 1),
-                ("c", "b", 2),
-                ("c", "c", 3),
-            ]
-        ],
+        [{"src": x, "dst": y, "km": km} for x, row in zip("abc", SHORTEST, strict=True) for y, km in row.items()],
     ),
 }
 

@@ -78,21 +78,12 @@ def test_using_shows_a_column_once_and_first(source: str, columns: str, duck: Du
         "SELECT a FROM t RIGHT JOIN u USING (a) WHERE a > 1 OR t.b IS NULL",
         "SELECT t.*, u.c FROM t JOIN u USING (a)",
         "SELECT a FROM t FULL JOIN u USING (a) WHERE EXISTS (SELECT 1 FROM v WHERE v.a = t.a OR v.d > u.c)",
-    ],
-)
-def test_a_column_of_using_is_that_of_the_side_that_has_one(query: str, duck: Duck) -> None:
-    assert ours(query, ROWS, DECLARATIONS) == duck.run(query)
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
         "SELECT * FROM (SELECT t.a, u.a FROM t JOIN u ON t.b = u.c) AS q",
         "SELECT q.*, u.c FROM (SELECT a, b AS a FROM t) AS q CROSS JOIN u",
         "WITH q AS (SELECT * FROM t AS x LEFT JOIN t AS y ON x.a = y.b) SELECT * FROM q WHERE true",
     ],
 )
-def test_a_star_shows_each_of_several_columns_of_one_name(query: str, duck: Duck) -> None:
+def test_columns_of_one_name_are_those_that_duckdb_shows(query: str, duck: Duck) -> None:
     assert ours(query, ROWS, DECLARATIONS) == duck.run(query)
 
 

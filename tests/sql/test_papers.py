@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import random
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import headwater as hw
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 REACHABLE = (
-    """
-with recursive reachable(src,dst) as
-( select src, dst
-from link
-union
-select link.src, reachable.dst
-from link, reachable
-where link.dst = reachable.src)
-""",
+    (EXAMPLES / "reachability.sql").read_text(),
     """
 reachable(X, Y) :- link(X, Y).
 reachable(X, Y) :- link(X, Z), reachable(Z, Y).
@@ -162,13 +156,16 @@ def _apply(twins: tuple[hw.Database, hw.Database], **changes: Any) -> None:
         assert sql.rows(view) == datalog.rows(view), view
 
 
+def _apply_and_halve(twins: tuple[hw.Database, hw.Database], rows: list[Any], dice: random.Random) -> None:
+    _apply(twins, insert={"link": rows})
+    _apply(twins, delete={"link": dice.sample(rows, len(rows) // 2)})
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_reachability_000_query_1(seed: int) -> None:
     dice = random.Random(seed)
     rows = [(x, y) for x, y, _ in _links(dice)]
-    twins = _twins(REACHABLE)
-    _apply(twins, insert={"link": rows})
-    _apply(twins, delete={"link": dice.sample(rows, len(rows) // 2)})
+    _apply_and_halve(_twins(REACHABLE), rows, dice)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -176,9 +173,7 @@ def test_shortest_paths_000_query_2(seed: int) -> None:
     """On graphs without cycles: as printed, the paths of a cycle never end."""
     dice = random.Random(seed)
     rows = [(x, y, cost) for x, y, cost in _links(dice) if x < y]
-    twins = _twins(SHORTEST)
-    _apply(twins, insert={"link": rows})
-    _apply(twins, delete={"link": dice.sample(rows, len(rows) // 2)})
+    _apply_and_halve(_twins(SHORTEST), rows, dice)
 
 
 @pytest.mark.parametrize("seed", range(4))

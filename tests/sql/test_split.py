@@ -10,7 +10,7 @@ from headwater.core.source import Source
 from headwater.core.types import Type
 from headwater.language.sql.program import translate_views
 from headwater.language.sql.split import Recursion, Select, split
-from tests.spec_file import Case, read_cases
+from tests.spec_file import Case, named, read_cases
 from tests.sql.test_specs import SPECS
 
 
@@ -38,7 +38,7 @@ def _sql(node: exp.Expr | None) -> str:
     return node.sql(dialect="spark")
 
 
-@pytest.mark.parametrize("case", read_cases(SPECS / "split.spec"), ids=str)
+@pytest.mark.parametrize("case", read_cases(SPECS / "split.spec"), ids=named)
 def test_a_query_is_taken_apart(case: Case) -> None:
     assert shown(case.given) == case.expected
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Protocol
 
 from hypothesis import assume
 
@@ -17,6 +18,29 @@ from tests.oracle.program import Row, State, reads
 from tests.oracle.timed import Clock, Step, TimedCase, timed_text, views
 
 Check = Callable[[TimedCase], None]
+Changes = dict[str, tuple[set[Row], set[Row]]]
+
+
+class TimedEngine(Protocol):
+    def apply(self, step: Step) -> Changes: ...
+
+    def rows(self) -> State: ...
+
+
+def steps(case: TimedCase, engine: TimedEngine) -> Iterator[Clock]:
+    """Take an engine through the script: after every step its rows and changes are the oracle's."""
+    clock = Clock(case)
+    before = expected(case, clock)
+    for number, step in enumerate(case.script):
+        clock.apply(step)
+        after = expected(case, clock)
+        changes = engine.apply(step)
+        found = engine.rows()
+        assert found == after, f"after step {number}, at {clock.now}: {found} instead of {after}"
+        net = {name: (after[name] - before[name], before[name] - after[name]) for name in after}
+        assert changes == net, f"changes of step {number}: {changes} instead of {net}"
+        yield clock
+        before = after
 
 
 def hold(check: Check, case: TimedCase) -> None:
@@ -88,14 +112,14 @@ class Timed:
         self.case = case
         self.db = hw.Database(hw.compile(timed_text(case)), provenance=provenance, nodes=nodes)
 
-    def apply(self, step: Step) -> dict[str, tuple[set[Row], set[Row]]]:
+    def apply(self, step: Step) -> Changes:
         """One step; an advance that comes with rows is a transaction of its own, before them."""
         parts = []
         if step.advance is not None and (self.db.now is None or step.advance > self.db.now):
             parts.append(self.db.advance(step.advance))
         if step.insert or step.delete:
             parts.append(self.db.apply(insert=_lists(step.insert), delete=_lists(step.delete)))
-        found: dict[str, tuple[set[Row], set[Row]]] = {}
+        found: Changes = {}
         for name in self.case.program.outputs:
             came: set[Row] = set()
             went: set[Row] = set()

@@ -15,13 +15,11 @@ from headwater.exchange.cluster import Cluster
 from headwater.exchange.sharding import choose
 from tests.engine.holding import pairs
 from tests.exchange.sharded import NotPlaced, to_rows, to_table
-from tests.oracle.program import Row, State
+from tests.oracle.program import State
 from tests.oracle.strategies import seeds
-from tests.oracle.timed import Clock, Step, TimedCase, timed_text
+from tests.oracle.timed import Step, TimedCase, timed_text
 from tests.oracle.timed_cases import timed_case
-from tests.time.holding import expected, hold
-
-Changes = dict[str, tuple[set[Row], set[Row]]]
+from tests.time.holding import Changes, hold, steps
 
 
 class TimedShards:
@@ -81,21 +79,11 @@ def _agrees(case: TimedCase, shards: int, kind: str) -> None:
         engine = TimedShards(case, shards, kind)
     except NotPlaced:
         return
-    clock = Clock(case)
-    before = expected(case, clock)
-    for number, step in enumerate(case.script):
-        clock.apply(step)
-        after = expected(case, clock)
-        changes = engine.apply(step)
-        found = engine.rows()
-        assert found == after, f"after step {number}, at {clock.now}: {found} instead of {after}"
-        net = {name: (after[name] - before[name], before[name] - after[name]) for name in after}
-        assert changes == net, f"changes of step {number}: {changes} instead of {net}"
+    for clock in steps(case, engine):
         assert engine.now == clock.now
         assert engine.late == clock.late
         for member in engine.cluster.members:
             refuse_unsound(member.shard)  # a snapshot of it could be opened
-        before = after
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3])

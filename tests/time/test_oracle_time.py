@@ -13,24 +13,15 @@ from tests.oracle.strategies import seeds
 from tests.oracle.timed import Clock, TimedCase, views
 from tests.oracle.timed_cases import timed_case
 from tests.thresholds import no_room
-from tests.time.holding import Timed, expected, hold
+from tests.time.holding import Timed, expected, hold, steps
 
 
 def _rows_and_changes(case: TimedCase) -> None:
-    engine, clock = Timed(case), Clock(case)
-    before = expected(case, clock)
-    assert engine.rows() == before, "before any step"
-    for number, step in enumerate(case.script):
-        clock.apply(step)
-        after = expected(case, clock)
-        changes = engine.apply(step)
-        found = engine.rows()
-        assert found == after, f"after step {number}, at {clock.now}: {found} instead of {after}"
-        net = {name: (after[name] - before[name], before[name] - after[name]) for name in after}
-        assert changes == net, f"changes of step {number}: {changes} instead of {net}"
+    engine = Timed(case)
+    assert engine.rows() == expected(case, Clock(case)), "before any step"
+    for clock in steps(case, engine):
         assert engine.db.now == clock.now
         assert sum(engine.db.late.values()) == clock.late
-        before = after
 
 
 @pairs(220)

@@ -41,18 +41,18 @@ Known: TypeAlias = Mapping[str, tuple[Type | None, ...]]
 KINDS = ("decomposed", "exchange", "single")
 
 
+@dataclass(frozen=True, slots=True)
+class ByColumn:
+    """The rows of a relation live on the shard that owns the value of a column."""
+
+    column: int
+
+
 class Place(Enum):
     """Where the rows of a relation live that go by no column."""
 
     EVERYWHERE = "on every shard"
     FIRST = "on one shard"
-
-
-@dataclass(frozen=True, slots=True)
-class ByColumn:
-    """On the shard that owns the value of a column."""
-
-    column: int
 
 
 Home: TypeAlias = Place | ByColumn

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import assert_never
 
 from headwater.core.types import Type
@@ -194,18 +195,19 @@ def _source(arg: object) -> Source:
     raise AssertionError(f"a checked head has no {arg!r}")
 
 
+@dataclass
 class _Aggregated:
     """A relation whose rules aggregate, by their numbers; `positions` are the columns of its aggregates."""
 
-    def __init__(
-        self, drafts: Drafts, types: Types, relation: Relation, rules: Mapping[int, Rule], positions: list[int]
-    ) -> None:
-        self.drafts = drafts
-        self.types = types
-        self.relation = relation
-        self.rules = rules
-        self.positions = positions
-        self.group = tuple(at for at in range(relation.arity) if at not in positions)
+    drafts: Drafts
+    types: Types
+    relation: Relation
+    rules: Mapping[int, Rule]
+    positions: list[int]
+
+    @cached_property
+    def group(self) -> tuple[int, ...]:
+        return tuple(at for at in range(self.relation.arity) if at not in self.positions)
 
     def add(self) -> None:
         """Its tables, rules and aggregation."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from headwater.core.types import Type
 from headwater.language.syntax import Assign, Atom, Binary, Comparison, Constant, Rule, Term, Variable
@@ -27,8 +28,7 @@ from headwater.program.recursion.cycles import Cycle, cycles
 Positions = Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(NamedTuple):
     """How a rule's head stage follows from `variable`, the stage of its recursive goals."""
 
     variable: Variable

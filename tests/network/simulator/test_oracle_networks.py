@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -42,25 +43,12 @@ def test_oracle_networks_of_templates(name: str, way: str) -> None:
     assert any(agreed)
 
 
+@pytest.mark.parametrize("drawn", [random_case, null_case, list_case])
 @pytest.mark.parametrize("way", WAYS)
-@pairs(40)
+@pairs(25)
 @given(seed=seeds)
-def test_oracle_networks_of_random_programs(seed: int, way: str) -> None:
-    _agrees(random_case(seed), way, 1 + seed % 5, seed)
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pairs(20)
-@given(seed=seeds)
-def test_oracle_networks_of_programs_with_nulls(seed: int, way: str) -> None:
-    _agrees(null_case(seed), way, 1 + seed % 5, seed)
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pairs(15)
-@given(seed=seeds)
-def test_oracle_networks_of_programs_about_lists(seed: int, way: str) -> None:
-    _agrees(list_case(seed), way, 1 + seed % 5, seed)
+def test_oracle_networks_of_random_programs(drawn: Callable[[int], Case], seed: int, way: str) -> None:
+    _agrees(drawn(seed), way, 1 + seed % 5, seed)
 
 
 @pytest.mark.parametrize("way", WAYS)

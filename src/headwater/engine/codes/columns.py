@@ -12,16 +12,7 @@ from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
 from headwater.core.widening import item_of
 from headwater.engine.codes.fitting import MOMENTS, fit, is_null
-from headwater.engine.codes.symbols import (
-    NULL,
-    Codes,
-    Symbols,
-    code_floats,
-    decode,
-    encode,
-    float_codes,
-    null_code,
-)
+from headwater.engine.codes.symbols import NULL, Codes, Symbols, code_floats, decode, encode, float_codes, null_code
 
 Column: TypeAlias = "pa.ChunkedArray | pa.Array | list[Any]"
 _TEXT = (Type.STRING, Type.ADDRESS)

@@ -32,6 +32,8 @@ inlined: Callable[[Callable[..., Any]], Any] = numba.njit(inline="always")
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function when it is first called, without Python's lock; keep it on disk if there is a place for it."""
     compiled = _kept(function)
+    if compiled is function:  # numba is told not to compile
+        return function
     kept = getattr(compiled._cache, "_cache_file", None)  # numba has no other way to say what a loop is made from
     if kept is not None:
         kept._source_stamp = _stamp(Path(function.__code__.co_filename).parent)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from headwater.core.errors import EvaluationError
 from headwater.engine.codes.symbols import NULL
 from headwater.engine.rules.context import Context
-from headwater.engine.rules.probe import CONSTANT, LEFT, NO_ROWS, RIGHT, RowProbe, as_places, column_of, terms
+from headwater.engine.rules.probe import CONSTANT, LEFT, NO_ROWS, RIGHT, PickLoop, as_places, column_of
 from headwater.engine.store import kernels
 from headwater.engine.store.index import Rows
 from headwater.engine.store.journal import Journal, Outcome
@@ -19,26 +19,18 @@ from headwater.plan.model import BestLoop, FlatRule
 _WORTH = 64  # rows looked at in the time that one takes to be derived step by step
 
 
-class FusedBest:
+class FusedBest(PickLoop):
     """See `BestLoop`."""
 
     def __init__(self, loop: BestLoop, start: str, rule: FlatRule, context: Context) -> None:
-        self._probe = RowProbe(loop.probe, context.stores[start], context.stores, context.symbols)
-        self._rule = rule.id
-        self._head = context.stores[rule.table]
-        (self._pick,) = self._head.table.picks
-        types = self._head.table.types
-        group = terms(loop.group, [types[at] for at in self._pick.group], context.symbols)
-        addends = terms(loop.value, [types[self._pick.value]] * len(loop.value), context.symbols)
-        self._group = as_places(group)
-        self._value = as_places(addends)
-        self._least = NULL + context.holds_nulls  # where nulls can be, a sum must not look like one
+        super().__init__(loop, start, rule, context)
+        self._places = as_places(self._group)
+        self._addends = as_places(self._value)
         self._waited = 0  # rows that did without a table of what stands
         self._short: tuple[int, ...] | None = None
         if loop.short:
-            (side, column), weight = group[0], column_of(addends, RIGHT)
-            constant = sum(value for each, value in addends if each == CONSTANT)
-            self._short = (side, column, column_of(addends, LEFT), weight, constant)
+            (side, column), weight = self._group[0], column_of(self._value, RIGHT)
+            self._short = (side, column, column_of(self._value, LEFT), weight, self._constant)
             self._carried = (column if side == RIGHT else -1, weight)
 
     def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Outcome | None:
@@ -54,7 +46,7 @@ class FusedBest:
             if self._waited * _WORTH < head.size:
                 return None
             self._waited = 0
-        low, high = probe.bounds(self._group)
+        low, high = probe.bounds(self._places)
         standing = head.standing or Standing(head)
         assert isinstance(standing, Standing), "a table that keeps one row per group has no lists"
         if not standing.fit(low, high, max(probe.left.size, probe.right.size)):
@@ -90,8 +82,8 @@ class FusedBest:
             )  # fmt: skip
         return kernels.join_best(
             rows, probe.left.data, (probe.key_from, probe.constants), probe.right.data, probe.right.stamp,
-            reading.newest, reading.arrays, self._group, self._value, standing.complemented, space.base, space.extent,
-            standing.arrays,
+            reading.newest, reading.arrays, self._places, self._addends, standing.complemented, space.base,
+            space.extent, standing.arrays,
         )  # fmt: skip
 
     def _store(
@@ -107,7 +99,7 @@ class FusedBest:
         probe, head = self._probe, self._head
         candidates = np.empty((values.size, head.width), dtype=np.int64)
         candidates[:, self._pick.value] = values
-        for column, side, source in zip(self._pick.group, *(part.tolist() for part in self._group), strict=True):
+        for column, side, source in zip(self._pick.group, *(part.tolist() for part in self._places), strict=True):
             if side == CONSTANT:
                 candidates[:, column] = source
             else:

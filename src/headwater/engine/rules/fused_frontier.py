@@ -10,9 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.types import Type
-from headwater.engine.codes.symbols import NULL
 from headwater.engine.rules.context import Context
-from headwater.engine.rules.probe import CONSTANT, LEFT, NO_ROWS, RIGHT, RowProbe, Terms, as_places, column_of, terms
+from headwater.engine.rules.probe import (
+    CONSTANT,
+    LEFT,
+    NO_ROWS,
+    RIGHT,
+    PickLoop,
+    Terms,
+    as_places,
+    column_of,
+    terms,
+)
 from headwater.engine.store.frontier import Cells, Frontiers
 from headwater.engine.store.index import Lists, Rows, Space
 from headwater.engine.store.journal import Journal, Outcome
@@ -34,23 +43,17 @@ class _Columns:
     lease: int
 
 
-class FusedFrontier:
+class FusedFrontier(PickLoop):
     """See `FrontierLoop`."""
 
     def __init__(self, loop: FrontierLoop, start: str, rule: FlatRule, context: Context) -> None:
-        self._probe = RowProbe(loop.probe, context.stores[start], context.stores, context.symbols)
-        self._rule = rule.id
-        self._head = context.stores[rule.table]
-        (self._pick,) = self._head.table.picks
-        types = self._head.table.types
-        self._group = terms(loop.group, [types[at] for at in self._pick.group], context.symbols)
-        value = terms(loop.value, [types[self._pick.value]] * len(loop.value), context.symbols)
+        super().__init__(loop, start, rule, context)
         lease = terms(loop.lease, [Type.INT] * len(loop.lease), context.symbols)
-        self._left, self._right = (_Columns(column_of(value, side), column_of(lease, side)) for side in (LEFT, RIGHT))
-        self._constant = sum(constant for side, constant in value if side == CONSTANT)
+        self._left, self._right = (
+            _Columns(column_of(self._value, side), column_of(lease, side)) for side in (LEFT, RIGHT)
+        )
         self._copies = _copies(self._group, LEFT), _copies(self._group, RIGHT)
         self._constants = np.array([code if side == CONSTANT else 0 for side, code in self._group], dtype=np.int64)
-        self._least = NULL + context.holds_nulls  # where nulls can be, a sum must not look like one
         self._sieves = dict(zip((LEFT, RIGHT), loop.sieves, strict=True))
 
     def run(self, rows: Rows, tick: int, after: int, journal: Journal, pause: Pause | None = None) -> Outcome | None:

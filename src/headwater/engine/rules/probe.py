@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.types import Type
-from headwater.engine.codes.symbols import Symbols, encode
+from headwater.engine.codes.symbols import NULL, Symbols, encode
+from headwater.engine.rules.context import Context
 from headwater.engine.store.index import Box, Lists, Matrix, Rows, box_of
 from headwater.engine.store.states import GONE
 from headwater.engine.store.store import Store
 from headwater.plan import model
-from headwater.plan.model import Copied, LoopValue, Reads, Side
+from headwater.plan.model import BestLoop, Copied, FlatRule, FrontierLoop, LoopValue, Reads, Side
 
 LEFT, RIGHT, CONSTANT = 0, 1, 2
 _SIDES = {Side.START: LEFT, Side.MET: RIGHT}
@@ -44,6 +45,21 @@ def as_places(pairs: Terms) -> Places:
         np.array([side for side, _ in pairs], dtype=np.int64),
         np.array([column for _, column in pairs], dtype=np.int64),
     )
+
+
+class PickLoop:
+    """What the loops into tables of best rows share: what they meet, and the terms of a head's group and value."""
+
+    def __init__(self, loop: BestLoop | FrontierLoop, start: str, rule: FlatRule, context: Context) -> None:
+        self._probe = RowProbe(loop.probe, context.stores[start], context.stores, context.symbols)
+        self._rule = rule.id
+        self._head = context.stores[rule.table]
+        (self._pick,) = self._head.table.picks
+        types = self._head.table.types
+        self._group = terms(loop.group, [types[at] for at in self._pick.group], context.symbols)
+        self._value = terms(loop.value, [types[self._pick.value]] * len(loop.value), context.symbols)
+        self._constant = sum(constant for side, constant in self._value if side == CONSTANT)
+        self._least = NULL + context.holds_nulls  # where nulls can be, a sum must not look like one
 
 
 class RowProbe:

@@ -137,6 +137,21 @@ def box_of(space: Space | None) -> Box:
     return (False, NOTHING, NOTHING) if space is None else (True, space.base, space.extent)
 
 
+def find_cells(
+    keys: npt.NDArray[np.int64], size: int, space: Space | None, heads: Rows, data: Matrix, columns: Any = None
+) -> npt.NDArray[np.int64]:
+    """The cell of each key over `columns` (None: all), or -1 where none of the `size` rows has it."""
+    cells = np.empty(keys.shape[0], dtype=np.int64)
+    if size == 0:
+        cells.fill(-1)
+    elif space is not None:
+        kernels.cells_direct(keys, space.base, space.extent, cells)
+    else:
+        every = np.arange(keys.shape[1], dtype=np.int64) if columns is None else columns
+        kernels.cells_hash(keys, heads, data, every, cells)
+    return cells
+
+
 class Lists:
     """What leads from a cell to its rows, in the order in which kernels are given it.
 
@@ -235,14 +250,7 @@ class Index:
 
     def cells(self, keys: npt.NDArray[np.int64], data: Matrix) -> npt.NDArray[np.int64]:
         """The cell of each key, or -1 where no row has ever had it."""
-        out = np.empty(keys.shape[0], dtype=np.int64)
-        if self.covered == 0:
-            out.fill(-1)
-        elif self.space is not None:
-            kernels.cells_direct(keys, self.space.base, self.space.extent, out)
-        else:
-            kernels.cells_hash(keys, self.lists.heads, data, self.columns, out)
-        return out
+        return find_cells(keys, self.covered, self.space, self.lists.heads, data, self.columns)
 
     def carried(self, column: int, data: Matrix, reads: int) -> Matrix:
         """A column in the order of the sorted rows, if they are sorted and about so many reads make that worth it."""

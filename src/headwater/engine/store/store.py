@@ -22,7 +22,18 @@ from headwater.engine.store import kernels
 from headwater.engine.store.budget import UNBOUNDED, Budget, RowsSpent
 from headwater.engine.store.expiry import Expiries
 from headwater.engine.store.frontier import Frontiers
-from headwater.engine.store.index import FULLEST, CodeRange, Index, Matrix, Rows, Space, box_of, hash_size, within
+from headwater.engine.store.index import (
+    FULLEST,
+    CodeRange,
+    Index,
+    Matrix,
+    Rows,
+    Space,
+    box_of,
+    find_cells,
+    hash_size,
+    within,
+)
 from headwater.engine.store.journal import NO_ROWS, Entry, Journal, Writer
 from headwater.engine.store.standing import Standing
 from headwater.engine.store.states import GHOST, GONE, MARKED
@@ -335,13 +346,7 @@ class Store:
             kernels.search_ordered(keys, self.data, self.size, rows)
             return rows
         self.identify()
-        cells = np.empty(keys.shape[0], dtype=np.int64)
-        if self.size == 0:
-            cells.fill(-1)
-        elif self.space is not None:
-            kernels.cells_direct(keys, self.space.base, self.space.extent, cells)
-        else:
-            kernels.cells_hash(keys, self.heads, self.data, np.arange(self.width, dtype=np.int64), cells)
+        cells = find_cells(keys, self.size, self.space, self.heads, self.data)
         return np.where(cells >= 0, ~self.heads[cells], np.int32(-1))
 
     def all_older(self, newest: int, reads: int) -> bool:
