@@ -117,3 +117,15 @@ def test_large_ints_beside_floats_count_as_floats() -> None:
     assert database.rows("equal") == {(2**53 + 1, 2.0**53)}
     assert database.rows("folded") == {("equal",)}
     assert database.rows("third") == database.rows("quotient") == {(3002399751580330.5,)}
+
+
+@pytest.mark.parametrize(("more", "least"), [("", -(2**63)), ("relation n(x: int?). m(X) :- n(X).", 1 - 2**63)])
+def test_the_least_sum_that_an_int_can_hold(more: str, least: int) -> None:
+    """Where nulls can be, the least int of all stands for them; the next one is a number like others."""
+    text = "relation e(a: int, b: int, c: int). d(X, Y, min<C>) :- e(X, Y, C). "
+    db = hw.Database(hw.compile(f"{text} d(X, Z, min<C>) :- d(X, Y, A), e(Y, Z, B), C = A + B. {more}"))
+    half = least // 2
+    db.apply(insert={"e": [(1, 2, half), (2, 3, least - half)]})
+    assert (1, 3, least) in db.rows("d")
+    with pytest.raises(hw.EvaluationError, match="a sum in `d` "):
+        db.apply(insert={"e": [(3, 4, -1)]})

@@ -291,12 +291,18 @@ def test_what_is_no_moment(bad: Any) -> None:
     assert "r, row 1: column `a`: " in refused("relation r(a: timestamp). v(A) :- r(A).", [(bad,)])
 
 
-def test_moments_that_python_has_no_value_for_are_set_aside() -> None:
-    column = pa.array([2**60, 0], pa.timestamp("s"))
+@pytest.mark.parametrize("seconds", [2**60, 600_000_000_000, -600_000_000_000])
+def test_moments_that_python_has_no_value_for_are_set_aside(seconds: int) -> None:
+    column = pa.array([seconds, 0], pa.timestamp("s"))
     db = hw.Database(hw.compile("relation r(a: timestamp). v(A) :- r(A)."))
     changes = db.apply(insert={"r": pa.table({"a": column})}, strict=False)
     assert db.rows("v") == {(dt.datetime(1970, 1, 1),)}
     assert [one.position for one in changes.rejected] == [0]
+
+
+def test_a_table_of_no_moments() -> None:
+    column = pa.array([], pa.timestamp("s"))
+    assert loaded("relation r(a: timestamp). v(A) :- r(A).", pa.table({"a": column})).rows("v") == set()
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,9 @@ EQUIVALENT: Mapping[str, str] = {
         "a nanosecond more of a wait"
     ),
     "spark/state/snapshot_policy.py is_due: off by one: `0` -> `1`": "both are less than `_FEW_ROWS`",
+    "engine/store/frontier.py Frontiers.make_room: comparison: `self._store.size + more > self._limit` -> "
+    "`(self._store.size + more) >= self._limit`": "the lists are made anew a row earlier",
+    "engine/rules/fused_best.py FusedBest.__init__: off by one: `0` -> `1`": _WAY,
     "engine/turns.py Turns.next: twin: `min` -> `max`": _WAY,
     "rewrite/unfold_views.py _view: and/or: `here.location is not None and there.location is not None` -> "
     "`((here.location is not None) or (there.location is not None))`": (

@@ -139,6 +139,8 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "engine/store/sieve.py": (*TIMED, *ENGINE),
     "engine/driver.py": ("tests/engine/test_one_sequence.py", *SHARDS),
     "engine/shipping.py": SHARDS,
+    "engine/stratum.py": (*ENGINE, *SHARDS[:1], *SHARDS[5:7]),
+    "engine/stratum_rules.py": (*ENGINE, *SHARDS[:1], *SHARDS[5:7]),
     "engine/shard.py": (
         "tests/database/test_edges.py",
         "tests/database/test_transactions.py",

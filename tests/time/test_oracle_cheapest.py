@@ -69,21 +69,28 @@ def _step(moment: int) -> int:
 
 
 @pairs(25)
-@given(scripts)
-def _follows(script: list[Step]) -> None:
+@given(script=scripts)
+def _follows(apart: int, script: list[Step]) -> None:
+    """`apart`: how far the numbers of places lie apart."""
     db, window, now = hw.Database(hw.compile(RIDES)), Window(), 0
     db.advance(0)
     for moves, coming, taken in script:
         now = _step(now + moves)  # on a step, so that nothing waits
         db.advance(now)
-        db.apply(insert={"ride": [(now, *ride) for ride in coming]}, delete={"ride": [(0, *ride) for ride in taken]})
+        db.apply(insert={"ride": _apart(now, coming, apart)}, delete={"ride": _apart(0, taken, apart)})
         for ride in taken:
             window.times.pop(ride, None)
         window.times.update(dict.fromkeys(coming, now))
         best = cheapest(window.alive(now))
-        assert {row[1:] for row in db.rows("best")} == {(p, d, f) for (p, d), f in best.items()}
-        assert {row[1:] for row in db.rows("joined")} == set(best)
+        assert {row[1:] for row in db.rows("best")} == {(p * apart, d * apart, f) for (p, d), f in best.items()}
+        assert {row[1:] for row in db.rows("joined")} == {(p * apart, d * apart) for p, d in best}
 
 
-def test_oracle_with_every_buffer_full(cramped: None) -> None:
-    _follows()
+def _apart(now: int, rides: list[Ride], apart: int) -> list[tuple[int, int, int, int]]:
+    return [(now, p * apart, d * apart, f) for p, d, f in rides]
+
+
+@pytest.mark.parametrize("apart", [1, 500])
+def test_oracle_with_every_buffer_full(cramped: None, apart: int) -> None:
+    """Places far apart have frontiers by hash, and are met by number."""
+    _follows(apart=apart)

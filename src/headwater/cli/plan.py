@@ -71,7 +71,7 @@ def plan(
 
 
 def _on_shards(program: CompiledProgram) -> str:
-    from headwater.exchange.sharding import choose  # the engine behind it takes a while to import
+    from headwater.exchange import choose  # the engine behind it takes a while to import
 
     try:
         return choose(program, {}, 2).explain()

@@ -51,7 +51,7 @@ class Aggregator:
         self.plan = plan
         self.rule = -2 - number  # how a row's `rules` entry names this aggregation
         self.head: Store = context.stores[plan.table]
-        self.sources = [(one, context.stores[one.table]) for one in plan.contributions]
+        self.sources = [(contribution, context.stores[contribution.table]) for contribution in plan.contributions]
         self._context = context
         self._least = NULL + 1 if context.holds_nulls else NULL  # a sum must not look like a null
         self._asked: list[Codes] = []
@@ -80,7 +80,9 @@ class Aggregator:
 
     def groups_of(self, store: Store, rows: Rows) -> Codes:
         """Keys of the groups that rows of a source belong to, with repetitions."""
-        return np.concatenate([_keys(one, store, rows) for one, source in self.sources if source is store])
+        return np.concatenate(
+            [_keys(contribution, store, rows) for contribution, source in self.sources if source is store]
+        )
 
     def ask(self, groups: Codes) -> None:
         """Have these groups worked out at the next settling, even if none of their bindings comes or goes."""
@@ -95,7 +97,7 @@ class Aggregator:
         """The groups that may have changed since this was last asked; and how high the sums lie that bindings which
         have come rest on, if heights are kept."""
         moved = self._moved(journal)
-        keys = [*self._asked, *(one.keys for one in moved)]
+        keys = [*self._asked, *(part.keys for part in moved)]
         asked = sum(map(len, self._asked))
         self._asked = []
         if not keys:
@@ -103,11 +105,11 @@ class Aggregator:
         groups, member = distinct_rows(np.concatenate(keys))
         heights = np.zeros(groups.shape[0], dtype=np.int32)
         at = asked
-        for one in moved:
-            one.member = member[at : at + one.keys.shape[0]]
-            at += one.keys.shape[0]
-            if one.sign > 0 and self.head.heights.size:
-                np.maximum.at(heights, one.member, one.source.heights_below(one.rows))
+        for part in moved:
+            part.member = member[at : at + part.keys.shape[0]]
+            at += part.keys.shape[0]
+            if part.sign > 0 and self.head.heights.size:
+                np.maximum.at(heights, part.member, part.source.heights_below(part.rows))
         if self._totals:
             self._move(groups, moved)
         return groups, heights
@@ -127,11 +129,11 @@ class Aggregator:
     def _moved(self, journal: Journal) -> list[_Moved]:
         """Bindings that came or went since the last settling."""
         found: list[_Moved] = []
-        for one, source in self.sources:
+        for contribution, source in self.sources:
             came, went = journal.since(source, self._seen.get(source.name, 0))
             for rows, sign in ((came, 1), (went, -1)):
                 if rows.size:
-                    found.append(_Moved(source, one, rows, sign, _keys(one, source, rows)))
+                    found.append(_Moved(source, contribution, rows, sign, _keys(contribution, source, rows)))
         for _, source in self.sources:
             self._seen[source.name] = journal.position(source)
         return found
@@ -141,13 +143,13 @@ class Aggregator:
         names = [tuple(key) for key in groups.tolist()]
         counts = np.zeros(groups.shape[0], dtype=np.int64)
         sums = [[0] * groups.shape[0] for _ in self.plan.measures]
-        for one in moved:
-            np.add.at(counts, one.member, one.sign)
+        for part in moved:
+            np.add.at(counts, part.member, part.sign)
             for position, measure in enumerate(self.plan.measures):
                 if measure.function != "count":
-                    values = one.source.data[one.rows, one.contribution.values[position]].astype(np.int64)
-                    for group, total in enumerate(_exact_sums(one.member, values, groups.shape[0])):
-                        sums[position][group] += one.sign * total
+                    values = part.source.data[part.rows, part.contribution.values[position]].astype(np.int64)
+                    for group, total in enumerate(_exact_sums(part.member, values, groups.shape[0])):
+                        sums[position][group] += part.sign * total
         for group, name in enumerate(names):
             old = self._totals.get(name)
             if old is not None:
@@ -160,11 +162,11 @@ class Aggregator:
     def _from_totals(self, groups: Codes, names: list[Key]) -> Codes:
         rows = self._rows(groups)
         totals = [self._totals[name] for name in names]
-        counts = np.array([one[0] for one in totals], dtype=np.int64)
+        counts = np.array([total[0] for total in totals], dtype=np.int64)
         for at, (measure, column) in enumerate(zip(self.plan.measures, self.plan.positions, strict=True)):
-            rows[:, column] = self._finish(measure, counts, [one[1 + at] for one in totals])
-        for name, one in zip(names, totals, strict=True):
-            if one[0] < _LARGE // 2:
+            rows[:, column] = self._finish(measure, counts, [total[1 + at] for total in totals])
+        for name, total in zip(names, totals, strict=True):
+            if total[0] < _LARGE // 2:
                 del self._totals[name]
         return rows[counts > 0]
 
@@ -211,16 +213,16 @@ class Aggregator:
         """Every binding of these groups: its group's number, and its value for each measure."""
         members: list[Groups] = []
         values: list[list[Codes]] = [[] for _ in self.plan.measures]
-        for one, source in self.sources:
-            left, rows = rows_with(source.index(one.group), groups, source)
+        for contribution, source in self.sources:
+            left, rows = rows_with(source.index(contribution.group), groups, source)
             members.append(left.astype(np.intp))
             for at, measure in enumerate(self.plan.measures):
-                values[at].append(self._value(source, one, at, measure, rows))
+                values[at].append(self._value(source, contribution, at, measure, rows))
         return np.concatenate(members), [np.concatenate(column) for column in values]
 
-    def _value(self, source: Store, one: Contribution, at: int, measure: Measure, rows: Rows) -> Codes:
+    def _value(self, source: Store, contribution: Contribution, at: int, measure: Measure, rows: Rows) -> Codes:
         """The codes of a measure's values in one source; NULL where a value is null."""
-        column = one.values[at]
+        column = contribution.values[at]
         kind = source.table.types[column]
         codes: Codes = source.data[rows, column].astype(np.int64)
         null = codes == null_code(kind) if column in source.table.nullable else None
@@ -237,7 +239,7 @@ class Aggregator:
             return float_codes(
                 np.array([s / max(c, 1) for s, c in zip(sums, counts.tolist(), strict=True)], dtype=np.float64)
             )
-        if any(not self._least <= one < 2**63 for one in sums):
+        if any(not self._least <= total < 2**63 for total in sums):
             raise EvaluationError(f"a sum in `{self.plan.table}` does not fit into 64 bits; use floats")
         return np.array(sums, dtype=np.int64)
 
@@ -269,8 +271,8 @@ def _is_whole(measure: Measure) -> bool:
     return measure.type is not Type.FLOAT and (measure.function == "avg" or measure.result is not Type.FLOAT)
 
 
-def _keys(one: Contribution, store: Store, rows: Rows) -> Codes:
-    return store.data[rows][:, list(one.group)].astype(np.int64)
+def _keys(contribution: Contribution, store: Store, rows: Rows) -> Codes:
+    return store.data[rows][:, list(contribution.group)].astype(np.int64)
 
 
 def _exact_sums(member: Groups, codes: Codes, total: int) -> list[int]:
@@ -279,7 +281,7 @@ def _exact_sums(member: Groups, codes: Codes, total: int) -> list[int]:
     low = np.zeros(total, dtype=np.int64)
     np.add.at(high, member, codes >> 32)
     np.add.at(low, member, codes & 0xFFFFFFFF)
-    return [(one << 32) + other for one, other in zip(high.tolist(), low.tolist(), strict=True)]
+    return [(upper << 32) + lower for upper, lower in zip(high.tolist(), low.tolist(), strict=True)]
 
 
 def _none(width: int) -> Codes:

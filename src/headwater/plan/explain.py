@@ -78,7 +78,7 @@ def _rule(plan: Plan, rule: FlatRule, tables: Mapping[str, Table]) -> Iterator[s
     atoms = [goal for goal in rule.body if isinstance(goal, Atom)]
     for when, delta_rule in _delta_rules(rule, atoms):
         yield f"    {when}: {', '.join(_step(step, atoms, tables) for step in delta_rule.steps) or 'store'}"
-        yield f"      {_loop(delta_rule.loop, tables[rule.table])}"
+        yield f"      {_loop(delta_rule, tables[rule.table], tables)}"
 
 
 def _delta_rules(rule: FlatRule, atoms: list[Atom]) -> Iterator[tuple[str, model.DeltaRule]]:
@@ -125,8 +125,8 @@ def _by(pattern: model.Pattern, tables: Mapping[str, Table]) -> str:
     return f"by index {columns}" if pattern.key else "by a scan"
 
 
-def _loop(loop: Loop, head: Table) -> str:
-    match loop:
+def _loop(delta_rule: model.DeltaRule, head: Table, tables: Mapping[str, Table]) -> str:
+    match delta_rule.loop:
         case model.StepByStep(why=why):
             return f"step by step: {why}"
         case model.CopyLoop():
@@ -139,10 +139,15 @@ def _loop(loop: Loop, head: Table) -> str:
         case model.BestLoop(short=short):
             (pick,) = head.picks
             return f"loop: best {head.columns[pick.value]} per {_columns(head, pick.group)}{_form(short=short)}"
-        case model.FrontierLoop(closes=closes):
+        case model.FrontierLoop(probe=probe, sieves=sieves, closes=closes, clusters=clusters):
             (pick,) = head.picks
-            ends = ", until no row comes any more" if closes else ""
-            return f"loop: frontier of {head.columns[pick.value]} per {_columns(head, pick.group)}{ends}"
+            assert delta_rule.start is not None
+            met = tables[delta_rule.start.table], tables[probe.table]
+            parts = [f"loop: frontier of {head.columns[pick.value]} per {_columns(head, pick.group)}"]
+            parts += ["until no row comes any more"] if closes else []
+            parts += [f"with rows sorted by {head.columns[clusters]}"] if clusters is not None else []
+            sieved = [(table, at) for table, at in zip(met, sieves, strict=True) if at is not None]
+            return ", ".join([*parts, *(f"from the best {table.columns[at]} of {table.name}" for table, at in sieved)])
         case other:
             assert_never(other)
 

@@ -22,7 +22,7 @@ from pyspark.sql import types as st
 
 from headwater.core.errors import HeadwaterError, StateError
 from headwater.engine.guard import Guard
-from headwater.exchange.wire import Run
+from headwater.exchange import Run
 from headwater.spark.inputs import clock
 from headwater.spark.inputs.bundles import DDL, arrive, shard_numbers, ship
 from headwater.spark.inputs.contract import Contract

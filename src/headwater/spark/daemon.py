@@ -10,7 +10,7 @@ import gc
 
 from pyspark.daemon import manager
 
-import headwater.exchange.gang
+import headwater.exchange
 import headwater.spark.batches
 import headwater.spark.evaluate  # noqa: F401
 from headwater.database import Database

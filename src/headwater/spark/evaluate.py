@@ -18,9 +18,7 @@ from pyspark.sql import types as st
 from headwater.core.errors import DataError, HeadwaterError
 from headwater.engine.codes.moments import moment_of
 from headwater.engine.guard import DEFAULT_GUARD, Guard
-from headwater.exchange.member import Member, Outcome
-from headwater.exchange.sharding import Sharding
-from headwater.exchange.wire import Run
+from headwater.exchange import Member, Outcome, Run, Sharding
 from headwater.pipeline import CompiledProgram
 from headwater.program.time.program_clock import clock_type
 from headwater.spark.inputs.bundles import Arrived, arrive, route, shard_numbers, ship

@@ -104,13 +104,13 @@ class Expressions:
         if _is_untyped(left):
             other = self.value(right, batch, Type.INT)
             return null_value(other.type, batch.size), other
-        one = self.value(left, batch)
-        return one, self.value(right, batch, one.type)
+        first = self.value(left, batch)
+        return first, self.value(right, batch, first.type)
 
     def _arguments(self, function: Function, args: tuple[syntax.Term, ...], batch: Batch) -> list[Value]:
         """Arguments of a call; a null without a type has that of its parameter, or of another argument of any type."""
         typed = {at: self.value(arg, batch) for at, arg in enumerate(args) if not _is_untyped(arg)}
-        alike = next((one.type for at, one in typed.items() if function.parameter(at) is None), Type.STRING)
+        alike = next((value.type for at, value in typed.items() if function.parameter(at) is None), Type.STRING)
         return [
             typed[at] if at in typed else null_value(function.parameter(at) or alike, batch.size)
             for at in range(len(args))
@@ -136,8 +136,8 @@ class Expressions:
         elif value.type.is_symbolic:
             distinct, inverse = np.unique(codes, return_inverse=True)
             values = decode(distinct, value.type, self.symbols, nullable=True)
-            good = [one is None or fits(one, kind) for one in values]
-            known = [widened(one, kind) if fine else None for one, fine in zip(values, good, strict=True)]
+            good = [item is None or fits(item, kind) for item in values]
+            known = [widened(item, kind) if fine else None for item, fine in zip(values, good, strict=True)]
             codes = encode_all(known, kind, self.symbols)[inverse]
             ok = ok if all(good) else both(ok, np.array(good, dtype=np.bool_)[inverse])
         elif kind.is_symbolic:
@@ -205,14 +205,14 @@ class Expressions:
         null = either(left.nulls, right.nulls)
         if null is not None:
             ok |= null
-        for one in sides[0]:
+        for own in sides[0]:
             for other in sides[1]:
-                good = both(one.ok, other.ok)
+                good = both(own.ok, other.ok)
                 there = np.flatnonzero(np.ones(size, dtype=np.bool_) if good is None else good)
                 if null is not None:
                     there = there[~null[there]]
                 if there.size:
-                    found = self._computed(op, Value(one.codes[there], one.type), Value(other.codes[there], other.type))
+                    found = self._computed(op, Value(own.codes[there], own.type), Value(other.codes[there], other.type))
                     codes[there] = self.cast(found, Type.ANY).codes
                     ok[there] = True if found.ok is None else found.ok
         return Value(codes, Type.ANY, ok, nullable=null is not None)

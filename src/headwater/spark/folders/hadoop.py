@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headwater.core.errors import StateError
-from headwater.exchange.flight_server import Certificate
+from headwater.exchange import Certificate
 from headwater.spark.folders.folder import Blocks, Folder, leads_out_of
 from headwater.spark.session.encryption import tls_for
 from headwater.spark.session.temporary import scratch

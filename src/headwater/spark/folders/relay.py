@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.flight as flight
 
 from headwater.core.errors import StateError
-from headwater.exchange.flight_server import Certificate, Server, connect, new_token, with_token
+from headwater.exchange import Certificate, Server, connect, new_token, with_token
 from headwater.spark.folders.folder import Blocks, Folder
 
 _PART = 4 << 20

@@ -26,7 +26,7 @@ from headwater.core.types import Type
 from headwater.engine.border.arrow_stream import write_stream
 from headwater.engine.border.codec import ColumnCodes
 from headwater.engine.codes.fitting import MOMENTS, shown
-from headwater.exchange.sharding import Sharding
+from headwater.exchange import Sharding
 from headwater.files.feed import net
 from headwater.files.rows import CHANGE_TYPES
 from headwater.plan.model import Table

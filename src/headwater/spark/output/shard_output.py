@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headwater.engine.border.codec import arrow_table
-from headwater.exchange.member import Member, Outcome
+from headwater.exchange import Member, Outcome
 from headwater.files.feed import is_cleared
 from headwater.files.rows import BATCH_ID, CHANGE_TYPE
 from headwater.spark.folders import Folder

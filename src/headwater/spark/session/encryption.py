@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 from py4j.protocol import Py4JError
 
 from headwater.core.errors import StateError
-from headwater.exchange.flight_server import TLS_NAME, Certificate
+from headwater.exchange import TLS_NAME, Certificate
 from headwater.spark.session.temporary import scratch
 
 SETTINGS = (

@@ -13,7 +13,7 @@ from headwater.core.functions import registry as functions
 from headwater.core.functions.function import Function
 from headwater.core.memory import memory_for
 from headwater.engine.driver import drive
-from headwater.exchange.wire import Run, ship
+from headwater.exchange import Run, ship
 
 TURN = threading.RLock()
 """Held by what works in this process: a task, or a thread that does the task of another worker (see `handover`).

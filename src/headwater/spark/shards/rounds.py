@@ -27,7 +27,7 @@ from pyspark.sql import functions as sf
 from headwater.core.errors import HeadwaterError
 from headwater.engine import driver
 from headwater.engine.driver import Ended
-from headwater.exchange.wire import Activity, Incoming, Outgoing, Parcel, Run, read_outgoing, write_outgoing
+from headwater.exchange import Activity, Incoming, Outgoing, Parcel, Run, read_outgoing, write_outgoing
 from headwater.spark.inputs import bundles
 from headwater.spark.session.failures import error_in, error_value
 from headwater.spark.session.session import described, observed

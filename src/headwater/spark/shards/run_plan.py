@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater.core.errors import StateError
-from headwater.exchange.sharding import Sharding, choose
+from headwater.exchange import Sharding, choose
 from headwater.spark.inputs.contract import Contract
 from headwater.spark.session.encryption import asked_by, tls_for
 from headwater.spark.session.session import has_dynamic_allocation, is_connect, slots

@@ -23,9 +23,7 @@ from pyspark import BarrierTaskContext, TaskContext
 
 from headwater.core.errors import ExchangeError, HeadwaterError
 from headwater.engine.driver import drive
-from headwater.exchange.flight_server import Certificate
-from headwater.exchange.gang import Gang
-from headwater.exchange.rendezvous import Rendezvous, meet
+from headwater.exchange import Certificate, Gang, Rendezvous, meet
 from headwater.spark.inputs.bundles import shard_of
 from headwater.spark.session import worker
 from headwater.spark.session.encryption import tls_for

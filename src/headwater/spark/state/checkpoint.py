@@ -37,7 +37,7 @@ from typing import Any
 
 from headwater.core.errors import StateError
 from headwater.engine.guard import DEFAULT_GUARD, Guard
-from headwater.exchange.sharding import Sharding
+from headwater.exchange import Sharding
 from headwater.spark.folders import Folder, open_folder
 from headwater.spark.state import epochs
 from headwater.spark.state.epochs import Epoch

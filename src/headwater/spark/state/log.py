@@ -24,7 +24,7 @@ from headwater.core.errors import StateError
 from headwater.engine.border.arrow_stream import read_stream, write_stream
 from headwater.engine.border.checksum import checksum
 from headwater.engine.shard import Shard
-from headwater.exchange.wire import Incoming, read_incoming, write_incoming
+from headwater.exchange import Incoming, read_incoming, write_incoming
 
 _FRAME = struct.Struct("<8sQQ")  # what, bytes that follow, their checksum
 _ALIGNMENT = 64

@@ -18,7 +18,7 @@ from typing import Any
 from headwater import pipeline
 from headwater.core.errors import ProgramError, StateError
 from headwater.core.types import Type
-from headwater.exchange.sharding import Sharding, choose
+from headwater.exchange import Sharding, choose
 from headwater.language.datalog.printer import print_tree
 from headwater.language.syntax import Declaration, Tree
 from headwater.pipeline import CompiledProgram

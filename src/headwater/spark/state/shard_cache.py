@@ -26,8 +26,7 @@ from headwater.core.errors import HeadwaterError, StateError
 from headwater.engine.border.snapshot import Snapshot, pack
 from headwater.engine.driver import drive, relay
 from headwater.engine.guard import NO_GUARD
-from headwater.exchange.member import Member, Outcome
-from headwater.exchange.wire import Incoming, Outgoing, Parcel
+from headwater.exchange import Incoming, Member, Outcome, Outgoing, Parcel
 from headwater.spark.folders import Folder
 from headwater.spark.session.worker import memory_of_worker
 from headwater.spark.state import log

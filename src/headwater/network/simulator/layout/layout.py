@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import CheckProblem
 from headwater.core.types import Type
-from headwater.exchange.routing import hash_values, owners
+from headwater.exchange import hash_values, owners
 from headwater.language.syntax import Aggregate, Query
 from headwater.network.simulator.layout.base_lifetimes import BaseLifetime, base_lifetime
 from headwater.network.simulator.layout.stages import Stages, stages
