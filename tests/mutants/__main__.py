@@ -85,7 +85,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make mutants")
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=13)
-    parser.add_argument("--only", default="", help="mistakes whose name contains this")
+    parser.add_argument("--only", default="", help="mistakes in whose name this regular expression is found")
     parser.add_argument("--again", action="store_true", help="run the survivors again")
     parser.add_argument("--trust", action="store_true", help="do not run the tests without a mistake first")
     parser.add_argument("--list", action="store_true", help="show the draw and what is known, and run nothing")
@@ -93,7 +93,7 @@ def main() -> int:
     there = {one.name for those in candidates().values() for one in those}
     for name in EQUIVALENT.keys() - there:
         print(f"not there any more, see whether its successor still changes nothing: {name}")
-    draw = [one for one in drawn(options.count, options.seed) if options.only in one.name]
+    draw = [one for one in drawn(options.count, options.seed) if re.search(options.only, one.name)]
     if options.list:
         return report(draw)
     BUILD.mkdir(parents=True, exist_ok=True)

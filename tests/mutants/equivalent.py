@@ -42,6 +42,8 @@ EQUIVALENT: Mapping[str, str] = {
     "engine/store/frontier.py Frontiers.make_room: comparison: `self._store.size + more > self._limit` -> "
     "`(self._store.size + more) >= self._limit`": "the lists are made anew a row earlier",
     "engine/rules/fused_best.py FusedBest.__init__: off by one: `0` -> `1`": _WAY,
+    "engine/store/kernels/lists.py not_needless: swapped arguments: `next_row(place, last, linked, order, chain)` -> "
+    "`next_row(last, place, linked, order, chain)`": "a needless row that is not seen here is dropped after sorting",
     "engine/turns.py Turns.next: twin: `min` -> `max`": _WAY,
     "rewrite/unfold_views.py _view: and/or: `here.location is not None and there.location is not None` -> "
     "`((here.location is not None) or (there.location is not None))`": (

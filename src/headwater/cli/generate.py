@@ -40,8 +40,7 @@ def generate(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder for the files.")],
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same network.")] = 0,
     size: Annotated[
-        int | None,
-        typer.Option("--links", min=1, help="Approximate number of link rows.", show_default=False),
+        int | None, typer.Option("--links", min=1, help="Approximate number of link rows.", show_default=False)
     ] = None,
     sparse: Annotated[bool, typer.Option("--sparse", help="Half the links for the same nodes.")] = False,
     domains: Annotated[int, typer.Option("--domains", min=1, help="Transit domains.")] = 1,

@@ -45,8 +45,7 @@ def drive(run: Generator[Shipped, Received, Result], exchange: Callable[[Shipped
 
 
 def drive_together(
-    runs: Sequence[Generator[Shipped, Received, Result]],
-    exchange: Callable[[Sequence[Shipped]], Sequence[Received]],
+    runs: Sequence[Generator[Shipped, Received, Result]], exchange: Callable[[Sequence[Shipped]], Sequence[Received]]
 ) -> list[Result]:
     """Carry several runs, which make the same number of rounds, to their ends, round by round."""
     try:
@@ -64,9 +63,7 @@ def drive_together(
 
 
 def relay(
-    run: Generator[Shipped, Received, Result],
-    ship: Callable[[Shipped], Packed],
-    receive: Callable[[Arrived], Received],
+    run: Generator[Shipped, Received, Result], ship: Callable[[Shipped], Packed], receive: Callable[[Arrived], Received]
 ) -> Generator[Packed, Arrived, Result]:
     """The same run, with all that it ships and all that it receives passed through a function each."""
     try:

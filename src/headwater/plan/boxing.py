@@ -50,10 +50,7 @@ def boxed(
                 others.append(Condition(of_it, negated=True))
         met = replace(atom, args=tuple(args))
         kept: Goal = met if isinstance(goal, Atom) else replace(goal, atom=met)
-        bodies = [
-            *([*goals, kept] for goals in bodies),
-            *([*goals, other] for goals in bodies for other in others),
-        ]
+        bodies = [*([*goals, kept] for goals in bodies), *([*goals, other] for goals in bodies for other in others)]
     for goals in bodies:
         used = {arg.name for goal in goals if isinstance(goal, Atom | Negation) for arg in _args(goal)}
         ties = [goal for name, goal in tied.items() if name.removesuffix("'back") in used]

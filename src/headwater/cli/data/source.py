@@ -122,8 +122,7 @@ def read_files(
         return rows
 
     return Data(
-        tuple(one_file(given, feed=False) for given in inputs),
-        tuple(one_file(given, feed=True) for given in changes),
+        tuple(one_file(given, feed=False) for given in inputs), tuple(one_file(given, feed=True) for given in changes)
     )
 
 

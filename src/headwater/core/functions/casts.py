@@ -12,10 +12,7 @@ from headwater.core.functions.mixed import is_of
 from headwater.core.types import Type
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TRUTH = {
-    **dict.fromkeys(("t", "true", "y", "yes", "1"), True),
-    **dict.fromkeys(("f", "false", "n", "no", "0"), False),
-}
+_TRUTH = {**dict.fromkeys(("t", "true", "y", "yes", "1"), True), **dict.fromkeys(("f", "false", "n", "no", "0"), False)}
 _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7  # floats that are written without an exponent
 
 

@@ -12,23 +12,10 @@ from types import MappingProxyType
 from typing import Any
 
 COMPARE: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
-    {
-        "=": operator.eq,
-        "!=": operator.ne,
-        "<": operator.lt,
-        "<=": operator.le,
-        ">": operator.gt,
-        ">=": operator.ge,
-    }
+    {"=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 )
 ARITHMETIC: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
-    {
-        "+": operator.add,
-        "-": operator.sub,
-        "*": operator.mul,
-        "/": operator.truediv,
-        "%": operator.mod,
-    }
+    {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "%": operator.mod}
 )
 
 

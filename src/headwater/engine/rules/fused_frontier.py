@@ -11,17 +11,7 @@ import numpy.typing as npt
 
 from headwater.core.types import Type
 from headwater.engine.rules.context import Context
-from headwater.engine.rules.probe import (
-    CONSTANT,
-    LEFT,
-    NO_ROWS,
-    RIGHT,
-    PickLoop,
-    Terms,
-    as_places,
-    column_of,
-    terms,
-)
+from headwater.engine.rules.probe import CONSTANT, LEFT, NO_ROWS, RIGHT, PickLoop, Terms, as_places, column_of, terms
 from headwater.engine.store.frontier import Cells, Frontiers
 from headwater.engine.store.index import Lists, Rows, Space
 from headwater.engine.store.journal import Journal, Outcome

@@ -51,11 +51,7 @@ class Frontiers:
         self._store = store
         self.columns = np.array(pick.group, dtype=np.int64)
         has_value = pick.value != store.table.lease
-        self._shape = (
-            pick.value if has_value else -1,
-            store.table.lease,
-            has_value and pick.best is Best.MAX,
-        )
+        self._shape = (pick.value if has_value else -1, store.table.lease, has_value and pick.best is Best.MAX)
         self._space: Space | None = None
         self.first: Rows = _NO_ROWS
         self.following: Rows = _NO_ROWS

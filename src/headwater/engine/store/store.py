@@ -268,12 +268,7 @@ class Store:
         self.ordered = self.size
 
     def append(
-        self,
-        rows: npt.NDArray[np.int64],
-        witnesses: npt.NDArray[np.int32],
-        rule: int,
-        tick: int,
-        journal: Journal,
+        self, rows: npt.NDArray[np.int64], witnesses: npt.NDArray[np.int32], rule: int, tick: int, journal: Journal
     ) -> Rows:
         """Add rows that surely are not there, without identifying them yet; `admit` has been called for them."""
         journal.begin(self)

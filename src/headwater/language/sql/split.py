@@ -23,14 +23,7 @@ from headwater.core.source import Source, Span
 from headwater.language.sql.query.views import refuse_kept
 from headwater.language.sql.text.parsed import NotTranslated, SqlText
 from headwater.language.sql.text.shape import components, is_recursion, mentioned, tables_in, unions
-from headwater.language.sql.text.statements import (
-    SqlQuery,
-    SqlView,
-    Statement,
-    closing,
-    read_query,
-    read_statements,
-)
+from headwater.language.sql.text.statements import SqlQuery, SqlView, Statement, closing, read_query, read_statements
 from headwater.language.syntax import Declaration
 
 _OWN = "own"  # marks a `*` that the text does not have

@@ -26,12 +26,5 @@ def _endless(relation: Relation) -> Relation:
     if location is None and relation.time is not None and relation.arity > 1:
         location = 1  # a row does not live where its time says
     return replace(
-        relation,
-        kind=Kind.RELATION,
-        ttl=None,
-        lateness=None,
-        window=None,
-        time=None,
-        key=None,
-        location=location,
+        relation, kind=Kind.RELATION, ttl=None, lateness=None, window=None, time=None, key=None, location=location
     )

@@ -75,13 +75,7 @@ class Views:
         return self.context.relation(f"{owner}'{name}")
 
     def _group(
-        self,
-        group: list[str],
-        views: dict[str, SqlView],
-        names: dict[str, str],
-        scope: Scope,
-        *,
-        outermost: bool,
+        self, group: list[str], views: dict[str, SqlView], names: dict[str, str], scope: Scope, *, outermost: bool
     ) -> None:
         first = views[group[0]]
         if is_recursion(group, views):
