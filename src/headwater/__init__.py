@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from headwater.database import Database
     from headwater.engine.guard import Guard
     from headwater.pipeline import compile, compile_file, compile_sql  # noqa: A004
+    from headwater.semistructured.documents import Documents
 
 __version__ = "0.1.0"
 
@@ -39,6 +40,7 @@ __all__ = [
     "DataError",
     "Database",
     "Diagnostic",
+    "Documents",
     "EvaluationError",
     "FileError",
     "Guard",
@@ -64,6 +66,7 @@ _HOMES = {
     "DataError": "headwater.core.errors",
     "Database": "headwater.database",
     "Diagnostic": "headwater.core.diagnostics",
+    "Documents": "headwater.semistructured.documents",
     "EvaluationError": "headwater.core.errors",
     "FileError": "headwater.core.errors",
     "Guard": "headwater.engine.guard",

@@ -3,8 +3,8 @@
 A document is a graph of objects, as in OEM (001, section 2.1). An object has an id. A complex object has labelled
 edges to other objects, an atomic object has a value, and a name is an entry point.
 
-`edge(parent, label, child, place)`: `place` is the index inside a JSON array, 0 otherwise. It is part of no key
-but the whole row.
+`edge(parent, label, child, place)`: `place` is the index inside a JSON array, -1 otherwise: so a document comes out
+with an array of one item where one went in. It is part of no key but the whole row.
 
 `atom(oid, kind, text, number)`: one row per atomic object. `text` is the value as text: null for a JSON null, `true`
 and `false` for booleans, ISO 8601 for times, digits without leading zeros for ints. `number` is the value as a

@@ -1,0 +1,1 @@
+"""Documents out: views as objects, as JSON documents, as changes and patches."""

@@ -1,0 +1,1 @@
+"""The rows of a document store: read by object, compared with new documents, edited."""
