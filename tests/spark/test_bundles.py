@@ -140,6 +140,15 @@ def test_text_that_is_no_utf8_is_set_aside() -> None:
     ]
 
 
+def test_a_time_that_is_too_far_is_set_aside() -> None:
+    sharding = choose(hw.compile("stream call(at: int, x: int). seen(X) :- call(_, X). query seen(X)."), None, 1)
+    given = Input("call", ("at", "x"), KINDS, (False, False), (0, 1), time=0)
+    rows = pa.table({"at": [2**62 - 1, 2**62, 2**63 - 1], "x": [1, 2, 3]})
+    arrived = arrive(list(bundle(rows.to_batches(), given, sharding, 1, 0)), sharding)
+    assert arrived.inserts["call"].to_pylist() == [{"at": 2**62 - 1, "x": 1}]
+    assert [one.reason for one in arrived.rejected] == ["column `at`: time goes up to 2**62 - 1"] * 2
+
+
 def test_a_shard_gets_the_rows_that_it_owns_and_what_all_hold() -> None:
     rows = pa.table({"x": list(range(40)), "y": [x % 3 for x in range(40)]})
     sharding = choose(PROGRAM, None, 3, kinds=("exchange",))

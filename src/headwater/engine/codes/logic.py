@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -18,19 +18,25 @@ from headwater.core.types import Type
 from headwater.engine.codes.symbols import Codes
 from headwater.engine.codes.term_values import Mask, Value, both, either
 
-if TYPE_CHECKING:
-    from headwater.engine.codes.expressions import Expressions
 
-Native: TypeAlias = Callable[["Expressions", list[Value], Type], Value]
+class _Terms(Protocol):
+    """What these functions ask of the expressions that they stand in."""
+
+    def cast(self, value: Value, kind: Type) -> Value: ...
+
+    def compares(self, op: str, left: Value, right: Value) -> Mask: ...
 
 
-def _is_null(_: Expressions, args: list[Value], result: Type, *, wanted: bool) -> Value:
+Native: TypeAlias = Callable[[_Terms, list[Value], Type], Value]
+
+
+def _is_null(_: _Terms, args: list[Value], result: Type, *, wanted: bool) -> Value:
     (value,) = args
     null = np.zeros(value.codes.size, dtype=np.bool_) if value.nulls is None else value.nulls
     return Value((null if wanted else ~null).astype(np.int64), result, value.ok)
 
 
-def _compared(terms: Expressions, args: list[Value], result: Type, *, op: str) -> Value:
+def _compared(terms: _Terms, args: list[Value], result: Type, *, op: str) -> Value:
     left, right = args
     truth: Codes = terms.compares(op, left, right).astype(np.int64)
     null = either(left.nulls, right.nulls)
@@ -39,7 +45,7 @@ def _compared(terms: Expressions, args: list[Value], result: Type, *, op: str) -
     return Value(truth, result, both(left.ok, right.ok), nullable=null is not None)
 
 
-def _is_same(terms: Expressions, args: list[Value], result: Type) -> Value:
+def _is_same(terms: _Terms, args: list[Value], result: Type) -> Value:
     left, right = args
     return Value(terms.compares("=", left, right).astype(np.int64), result, both(left.ok, right.ok))
 
@@ -52,11 +58,11 @@ def _ranks(codes: Codes) -> Codes:
     return np.where(codes == _UNKNOWN, 1, 2 * codes)
 
 
-def _all_true(_: Expressions, args: list[Value], result: Type) -> Value:
+def _all_true(_: _Terms, args: list[Value], result: Type) -> Value:
     return _from_ranks(reduce(np.minimum, [_ranks(arg.codes) for arg in args]), args, result)
 
 
-def _any_true(_: Expressions, args: list[Value], result: Type) -> Value:
+def _any_true(_: _Terms, args: list[Value], result: Type) -> Value:
     return _from_ranks(reduce(np.maximum, [_ranks(arg.codes) for arg in args]), args, result)
 
 
@@ -67,19 +73,19 @@ def _from_ranks(ranks: Codes, args: list[Value], result: Type) -> Value:
     return Value(np.where(ranks == 1, _UNKNOWN, ranks >> 1), result, ok, any(arg.nullable for arg in args))
 
 
-def _negated(_: Expressions, args: list[Value], result: Type) -> Value:
+def _negated(_: _Terms, args: list[Value], result: Type) -> Value:
     (value,) = args
     return Value(np.where(value.codes == _UNKNOWN, _UNKNOWN, 1 - value.codes), result, value.ok, value.nullable)
 
 
-def _if(terms: Expressions, args: list[Value], result: Type) -> Value:
+def _if(terms: _Terms, args: list[Value], result: Type) -> Value:
     test, yes, no = args
     found = _where(test.codes > 0, terms.cast(yes, result), terms.cast(no, result))
     found.ok = both(test.ok, found.ok)
     return found
 
 
-def _coalesce(terms: Expressions, args: list[Value], result: Type) -> Value:
+def _coalesce(terms: _Terms, args: list[Value], result: Type) -> Value:
     *before, found = (terms.cast(arg, result) for arg in args)
     for value in reversed(before):
         null = value.nulls
