@@ -97,6 +97,21 @@ def test_cancelling_leaves_the_last_state() -> None:
     assert db.rows("n") == db.rows("s") == db.rows("small") == set()
 
 
+@pytest.mark.parametrize("goals", ["edge(X, A), edge(A, B), edge(B, Z)", "edge(X, Y), edge(Y, Z), X + Z > 3"])
+def test_a_long_join_can_be_cancelled_between_its_parts(goals: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headwater.engine.rules.delta_rule._BUFFER", 1)
+    db = hw.Database(hw.compile(f"far(X, Z) :- {goals}."))
+    asked = 0
+
+    def count() -> bool:
+        nonlocal asked
+        asked += 1
+        return False
+
+    db.apply(insert={"edge": [(at, at + 1) for at in range(60)]}, cancelled=count)
+    assert asked > 60
+
+
 def test_a_handler_of_the_users_own_is_left_alone() -> None:
     calls: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, frame: calls.append(number))

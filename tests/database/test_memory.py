@@ -108,6 +108,22 @@ def test_a_table_takes_the_room_that_another_has_not_used() -> None:
     assert (tight.count("v"), tight.count("w")) == (60_000, 60_000)
 
 
+def test_strings_take_the_room_that_a_table_has_not_used() -> None:
+    text = "relation e(x: int, y: int). relation s(t: string). v(X, Y) :- e(X, Y). w(T) :- s(T)."
+    db = hw.Database(hw.compile(text))
+    for start in range(0, 60_000, 6_000):
+        db.apply(insert={"e": [(at, 0) for at in range(start, start + 6_000)]})
+    budget = db._shard.budget
+    budget.limit, budget._looked = budget.held, 0  # look at strings again
+    db.apply(insert={"s": [(f"{at:0100}",) for at in range(100)]})
+    assert db.count("w") == 100
+    assert budget.held < budget.limit
+    budget.limit, budget._looked = budget.held, 0
+    with pytest.raises(hw.GuardError, match=r"HW906.* strings and lists take"):
+        db.apply(insert={"s": [(f"{at:0200}",) for at in range(100)]})
+    assert db.count("w") == 100
+
+
 def test_the_row_bound_stops_a_closure_in_the_middle_of_a_round() -> None:
     db = hw.Database(hw.compile(CLOSURE), guard=2_000)
     rows = edges(300, 900)

@@ -44,6 +44,10 @@ EQUIVALENT: Mapping[str, str] = {
     "engine/rules/fused_best.py FusedBest.__init__: off by one: `0` -> `1`": _WAY,
     "engine/store/kernels/lists.py not_needless: swapped arguments: `next_row(place, last, linked, order, chain)` -> "
     "`next_row(last, place, linked, order, chain)`": "a needless row that is not seen here is dropped after sorting",
+    "engine/border/sound_kernels.py find_unsound: comparison: `state > 0` -> `state >= 0`": (
+        "rows that are gone have been passed over"
+    ),
+    "engine/store/store.py Store.admit_range: off by one: `0` -> `1` #1": "compared with what 32 bits hold",
     "engine/turns.py Turns.next: twin: `min` -> `max`": _WAY,
     "rewrite/unfold_views.py _view: and/or: `here.location is not None and there.location is not None` -> "
     "`((here.location is not None) or (there.location is not None))`": (

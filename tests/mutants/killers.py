@@ -62,10 +62,10 @@ NODES = (
 
 STATE = (
     "tests/spark/test_checkpoint.py",
+    "tests/spark/test_forged.py",
     "tests/spark/test_bundles.py",
     "tests/spark/test_oracle_state.py",
     "tests/spark/test_handover.py",
-    "tests/spark/test_forged.py",
 )
 
 REWRITES = (
@@ -139,7 +139,7 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "engine/store/sieve.py": (*TIMED, *ENGINE),
     "engine/driver.py": ("tests/engine/test_one_sequence.py", *SHARDS),
     "engine/shipping.py": SHARDS,
-    "engine/stratum.py": (*ENGINE, *SHARDS[:1], *SHARDS[5:7]),
+    "engine/stratum.py": (*ENGINE, *SHARDS[:1], *SHARDS[5:7], "tests/database/test_interruption.py"),
     "engine/stratum_rules.py": (*ENGINE, *SHARDS[:1], *SHARDS[5:7]),
     "engine/shard.py": (
         "tests/database/test_edges.py",
@@ -149,6 +149,7 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     ),
     "engine/border/snapshot.py": (
         "tests/engine/test_snapshot.py",
+        "tests/database/test_forged.py",
         "tests/database/test_keeping.py",
         *ENGINE[3:5],
         *STATE,
@@ -162,6 +163,7 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "exchange/gang.py": GANG,
     "exchange/rendezvous.py": GANG,
     "exchange/wire.py": GANG,
+    "spark/inputs/bundles.py": ("tests/spark/test_bundles.py", *STATE),
     "plan/boxing.py": ("tests/database/test_list_items.py", *PLANS),
     "plan/explain.py": ("tests/plan/test_specs.py", "tests/cli/test_plan.py", "tests/exchange/test_specs.py"),
 }
