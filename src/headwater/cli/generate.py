@@ -1,4 +1,4 @@
-"""`headwater generate`: a network to try a program on, as csv files."""
+"""`headwater generate`: a network to try a program on, or events on a network, as csv files."""
 
 from __future__ import annotations
 
@@ -9,14 +9,31 @@ from typing import Annotated, Any, TypeAlias
 import pyarrow as pa
 import typer
 
-from headwater.core.errors import FileError
-from headwater.files.write import make_folder, write_table
+from headwater.cli.data.options import option
+from headwater.cli.screen.report import show_error
+from headwater.core.errors import FileError, HeadwaterError
+from headwater.files.write import make_folder, write_table, write_text
+from headwater.network.events import NetworkEvent, bursts, node_failures, partitions, write_events
+from headwater.network.links import Topology
 from headwater.network.sensors import Grid, field, neighbours
+from headwater.network.topologies import Overlay, mesh, overlay, random_graph, read_topology, write_rows
 from headwater.network.topology import Density, TransitStub, links, with_about
 
-KINDS = ("transit-stub", "sensors")
 Made: TypeAlias = dict[str, tuple[tuple[str, ...], Sequence[tuple[Any, ...]]]]
 """Columns and rows of each relation."""
+
+
+_OPTIONS = {
+    "transit-stub": ("size", "sparse", "domains", "transit", "stubs", "stub_size"),
+    "overlay": ("nodes", "neighbours_each"),
+    "random": ("nodes", "size"),
+    "mesh": ("nodes",),
+    "sensors": ("side", "spacing", "regions", "triggered", "radius"),
+    "bursts": ("topology", "until", "every", "share", "change"),
+    "failures": ("topology", "until", "every", "lasting"),
+    "partitions": ("topology", "until", "every", "lasting", "share"),
+}
+KINDS = tuple(_OPTIONS)
 
 
 def _is_kind(kind: str) -> str:
@@ -25,17 +42,13 @@ def _is_kind(kind: str) -> str:
     return kind
 
 
-_OPTIONS = {
-    "transit-stub": ("size", "sparse", "domains", "transit", "stubs", "stub_size"),
-    "sensors": ("side", "spacing", "regions", "triggered", "radius"),
-}
 _SHAPE = ("domains", "transit", "stubs", "stub_size")  # what --links chooses itself
 
 
 def generate(
     context: typer.Context,
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help=f"{' or '.join(KINDS)}.", show_default=False, callback=_is_kind)
+        str, typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.", show_default=False, callback=_is_kind)
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder for the files.")],
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same network.")] = 0,
@@ -52,11 +65,27 @@ def generate(
     regions: Annotated[int, typer.Option("--regions", min=0, help="Sensors that regions start from.")] = 5,
     triggered: Annotated[float, typer.Option("--triggered", min=0, max=1, help="Share of triggered sensors.")] = 0.5,
     radius: Annotated[float, typer.Option("--radius", min=0, help="Sensors closer than this are near.")] = 20.0,
+    nodes: Annotated[
+        int | None, option("Nodes of an overlay (100), a random graph (1000) or a mesh (32).", "--nodes")
+    ] = None,
+    neighbours_each: Annotated[int, typer.Option("--neighbours", min=1, help="Neighbours that a node picks.")] = 4,
+    topology: Annotated[Path | None, option("The network that events happen on.", "--topology", "-t")] = None,
+    until: Annotated[float, typer.Option("--until", min=0, max=1e9, help="Seconds of events.")] = 60.0,
+    every: Annotated[
+        list[float] | None,
+        option("Seconds between events; several are taken in turn (10; partitions: 20).", "--every"),
+    ] = None,
+    share: Annotated[
+        float | None, option("Share of links that change (0.1), or nodes cut off (0.5).", "--share")
+    ] = None,
+    change: Annotated[float, typer.Option("--change", help="Costs change by up to this share.")] = 0.1,
+    lasting: Annotated[float | None, option("Seconds that a failure (5) or a cut (10) lasts.", "--lasting")] = None,
 ) -> None:
-    """Make a network and write it as csv: a transit-stub topology, or a field of sensors.
+    """Make a network, or events on one, and write it as csv.
 
-    transit-stub writes link.csv (src, dst, latency in ms). sensors writes sensor.csv, mainSensorInRegion.csv,
-    isTriggered.csv and near.csv.
+    transit-stub writes link.csv (src, dst, latency in ms); overlay, random and mesh write topology.csv (src, dst,
+    latency_ms, mbps, loss and metrics). sensors writes sensor.csv, mainSensorInRegion.csv, isTriggered.csv and
+    near.csv. bursts, failures and partitions write events.csv for `headwater simulate`.
 
     Exit status: 0 if the files are written, 2 if they cannot be, or if there is no such network.
 
@@ -67,16 +96,29 @@ def generate(
         headwater run examples/shortest_path.dl --input link=net/link.csv
 
         headwater generate sensors --output field --triggered 0.3
+
+        headwater generate bursts --topology net/link.csv --every 2 --every 8 --output net
     """
     _refuse_others(context, kind)
     try:
+        if "topology" in _OPTIONS[kind]:
+            if topology is None:
+                raise typer.BadParameter("say which network they happen on", param_hint="--topology")
+            events = _events(kind, read_topology(topology), until, every, share, change, lasting, seed)
+            make_folder(output)
+            path = output / "events.csv"
+            write_text(path, write_events(events))
+            typer.echo(f"{path}: {len(events):,} events")
+            return
         if kind == "transit-stub":
             density = Density.SPARSE if sparse else Density.DENSE
             shape = TransitStub(domains, transit, stubs, stub_size, density, seed)
             rows = links(with_about(size, density, seed) if size else shape)
             made: Made = {"link": (("src", "dst", "latency"), rows)}
-        else:
+        elif kind == "sensors":
             made = _sensors(Grid(side, spacing, regions, triggered, seed), radius)
+        else:
+            made = {"topology": write_rows(_network(kind, nodes, neighbours_each, size, seed))}
         make_folder(output)
         for relation, (columns, found) in made.items():
             path = write_table(output, relation, _table(columns, found), "csv")
@@ -86,17 +128,63 @@ def generate(
     except FileError as problem:
         typer.echo(f"error: {problem}", err=True)
         raise typer.Exit(2) from None
+    except HeadwaterError as problem:
+        raise typer.Exit(show_error(problem)) from None
+
+
+def _network(kind: str, nodes: int | None, neighbours_each: int, size: int | None, seed: int) -> Topology:
+    if kind == "overlay":
+        return overlay(Overlay(100 if nodes is None else nodes, neighbours_each, seed=seed))
+    if kind == "mesh":
+        return mesh(32 if nodes is None else nodes, seed)
+    count = 1000 if nodes is None else nodes
+    return random_graph(count, 3 * count if size is None else size, seed)
+
+
+def _events(
+    kind: str,
+    topology: Topology,
+    until: float,
+    every: list[float] | None,
+    share: float | None,
+    change: float,
+    lasting: float | None,
+    seed: int,
+) -> list[NetworkEvent]:
+    if kind == "bursts":
+        return bursts(
+            topology, until=until, every=every or (10.0,), share=0.1 if share is None else share, most=change, seed=seed
+        )
+    if every and len(every) > 1:
+        raise typer.BadParameter("several intervals are for bursts", param_hint="--every")
+    if kind == "failures":
+        return node_failures(
+            topology,
+            until=until,
+            every=every[0] if every else 10.0,
+            away=5.0 if lasting is None else lasting,
+            seed=seed,
+        )
+    wait = every[0] if every else 20.0
+    return partitions(
+        topology,
+        until=until,
+        every=wait,
+        apart=10.0 if lasting is None else lasting,
+        share=0.5 if share is None else share,
+        seed=seed,
+    )
 
 
 def _refuse_others(context: typer.Context, kind: str) -> None:
     """An option that would be ignored is a mistake."""
     flags = {parameter.name: max(parameter.opts, key=len) for parameter in context.command.params}
     given = [name for name in flags if _is_given(context, name)]
-    (other,) = (each for each in KINDS if each != kind)
     for name in given:
-        if name in _OPTIONS[other]:
-            own = ", ".join(flags[option] for option in _OPTIONS[kind])
-            raise typer.BadParameter(f"is for {other}; {kind} takes {own}", param_hint=flags[name])
+        others = [other for other in KINDS if name in _OPTIONS[other]]
+        if others and kind not in others:
+            own = ", ".join(flags[each] for each in _OPTIONS[kind])
+            raise typer.BadParameter(f"is for {' and '.join(others)}; {kind} takes {own}", param_hint=flags[name])
         if "size" in given and name in _SHAPE:
             raise typer.BadParameter("is chosen by --links; give one or the other", param_hint=flags[name])
 

@@ -15,6 +15,7 @@ from headwater.cli.generate import generate
 from headwater.cli.plan import plan
 from headwater.cli.reliability import reliability
 from headwater.cli.run import run
+from headwater.cli.simulate import simulate
 from headwater.cli.whatif import whatif
 from headwater.cli.why import why
 
@@ -27,7 +28,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (check, generate, plan, run, why, whatif, critical, reliability):
+for command in (check, generate, plan, run, simulate, why, whatif, critical, reliability):
     app.command()(command)
 
 

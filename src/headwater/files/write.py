@@ -121,6 +121,11 @@ def write_rejected(folder: Path, bad: Iterable[BadRow]) -> Path:
     return path
 
 
+def write_text(path: Path, text: str) -> None:
+    """A file of text; raises FileError."""
+    _write(path, lambda file: file.write(text.encode("utf-8")))
+
+
 def _lines(lines: Iterable[str]) -> Callable[[BinaryIO], None]:
     return lambda file: file.writelines(f"{line}\n".encode() for line in lines)
 

@@ -16,10 +16,11 @@ from headwater.network.events.model import (
     PartitionHeals,
     RowsChange,
 )
-from headwater.network.events.script import read_events, write_events
+from headwater.network.events.script import LATEST, read_events, write_events
 from headwater.network.events.staging import Moment, staged
 
 __all__ = [
+    "LATEST",
     "LinkChanges",
     "LinkFails",
     "LinkReturns",
