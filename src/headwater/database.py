@@ -43,15 +43,17 @@ from headwater.engine.border.lookup import (
     kept_values,
     late_rows,
     named_row,
+    not_asked,
+    refuse_partial,
     time_of,
     tuples,
     unknown_relation,
 )
-from headwater.engine.border.reload import base_rows, reload, renumber_symbols
+from headwater.engine.border.reload import base_rows, refill, renumber_symbols
 from headwater.engine.border.snapshot import Snapshot, pack, replace_file
 from headwater.engine.codes.moments import moment_of
 from headwater.engine.codes.symbols import Codes, Symbols, encode, find_code
-from headwater.engine.guard import DEFAULT_GUARD, NO_GUARD, Guard
+from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.engine.shard import Follow, Shard
 from headwater.engine.store.budget import Budget
 from headwater.engine.store.index import Matrix
@@ -60,6 +62,7 @@ from headwater.language.syntax import Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.model import Plan, Table
 from headwater.program.inputs import absence, needed
+from headwater.program.model import Program
 from headwater.program.time.program_clock import clock_type
 from headwater.provenance import (
     NODES,
@@ -123,7 +126,7 @@ class Database:
         """A database that holds nothing yet, not even the program's own facts."""
         self.program = program
         self.provenance = provenance
-        self._model = program.rewritten
+        self._running = program
         self._clock = clock_type(self._model)
         self._late: dict[str, int] = {}
         self._missing = dict.fromkeys(needed(program.checked))
@@ -364,7 +367,7 @@ class Database:
 
     def _endless(self, shard: Shard, known: Known) -> Plan:
         """The plan of an engine without leases, for provenance."""
-        return shard.plan if self._clock is None else endless_plan(self.program, known)
+        return shard.plan if self._clock is None else endless_plan(self._running, known)
 
     def _present(self, relation: str, row: tuple[Any, ...]) -> tuple[tuple[Any, ...], Codes]:
         """A row that a user asks about, as a tuple and as codes; it must be there."""
@@ -458,21 +461,21 @@ class Database:
 
     # Inside
 
+    @property
+    def _model(self) -> Program:
+        return self._running.rewritten
+
     def _new_shard(self, known: Known, symbols: Symbols | None = None) -> Shard:
+        self._running = self._running.fitted(known)
         plan = plan_of(self._model, known)
         budget = Budget(self._guard.bytes_of(memory_for()))
         return Shard(plan, self._symbols if symbols is None else symbols, self._keys, self._guard, budget=budget)
 
     def _table(self, name: str) -> Table:
         store = self._shard.stores.get(name)
-        if store is None or store.table.bag:
+        if store is None or store.table.bag or store.table.asks:
             raise UnknownRelation(unknown_relation(name, self.program))
-        relation = self._model.relation(name)
-        if relation.selections:
-            raise UnknownRelation(
-                f"`{name}` is kept only as far as the queries need it (best rows per group); "
-                f"add `query {name}(...)` to see all of it"
-            )
+        refuse_partial(self._model.relation(name), self.program.outputs)
         return store.table
 
     def _base(self, name: str, instead: str = "change the base relations it follows from") -> Table:
@@ -510,14 +513,11 @@ class Database:
     def _retyped(self, known: Known) -> Shard:
         """A shard with these types that holds the rows there are."""
         shard = self._new_shard(known)
-        shard.guard = NO_GUARD  # these rows have passed it
-        shard.start()
         held = [store for store in self._shard.stores.values() if store.table.base and store.count]
         types = [zip(shard.stores[store.name].table.types, store.table.types, strict=True) for store in held]
         same = all(new is old or (new.is_list and old.is_list) for both in types for new, old in both)
         assert same, "a base table with rows has known types, but for what empty lists hold"
-        reload(self._shard, shard, base_rows(self._shard))
-        shard.guard = self._guard
+        refill(self._shard, shard, base_rows(self._shard))
         return shard
 
     def _shed_symbols(self) -> None:
@@ -530,12 +530,9 @@ class Database:
             return
         fresh = Symbols()
         shard = self._new_shard(self._known, fresh)
-        shard.guard = NO_GUARD
-        shard.start()
         rows = base_rows(self._shard)
         renumber_symbols(self._shard, rows, fresh)
-        reload(self._shard, shard, rows)
-        shard.guard = self._guard
+        refill(self._shard, shard, rows)
         if self._absorbed is not None:
             try:
                 self._absorbed = KeptWorlds(shard, self._endless(shard, self._known), self._nodes, self._order)
@@ -592,6 +589,8 @@ class Database:
         table = self._table(relation)
         names = self._columns.get(relation, table.names)
         values, codes = named_row(table, names, row, code_of, self._symbols)
+        if self._model.relation(relation).ways and not self._asked(relation, codes, self._symbols).size:
+            raise not_asked(relation, values)
         return values, first_alike(table, codes, self._visible(relation)) if table.hidden else codes
 
     def _as_kept(self, relation: str, row: Any) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from headwater.core.diagnostics import Diagnostic
-from headwater.core.errors import ProgramError, SyntaxProblem
+from headwater.core.errors import CheckProblem, ProgramError, SyntaxProblem
 from headwater.core.python_warnings import warn_of
 from headwater.core.source import Source
 from headwater.core.types import Type
@@ -28,7 +28,7 @@ from headwater.program.model import Program
 from headwater.program.recursion.termination import termination_warnings
 from headwater.program.text import print_program
 from headwater.program.types.inference import infer
-from headwater.rewrite.rules import LEASE_RULES, RULES, TIME_RULES, RewriteRule, rewrite
+from headwater.rewrite.rules import DEMAND_RULES, LEASE_RULES, RULES, TIME_RULES, RewriteRule, rewrite
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Type | str | None]]
 """Columns of tables by name, in order, with their types where these are known."""
@@ -59,6 +59,22 @@ class CompiledProgram:
     def rewritten_by(self, rules: tuple[RewriteRule, ...]) -> Program:
         """The program after other rewrites, for engines that run it in another way."""
         return rewrite(self.checked, rules=rules, disabled=self.disabled)
+
+    def unrestricted(self) -> CompiledProgram:
+        """The program that derives all of every relation, also where only some of it is asked for."""
+        names = {rule.__name__ for rule in DEMAND_RULES}
+        left_out = (*self.disabled, *sorted(names.difference(self.disabled)))
+        rewritten = rewrite(self.checked, rules=RULES + TIME_RULES + LEASE_RULES, disabled=left_out)
+        return replace(self, rewritten=rewritten, disabled=left_out)
+
+    def fitted(self, known: Mapping[str, tuple[Type | None, ...]]) -> CompiledProgram:
+        """The program to run on data of these types; unrestricted where questions and rows would differ in type."""
+        if any(relation.asks is not None for relation in self.rewritten.relations):
+            try:
+                infer(self.rewritten, known)
+            except CheckProblem:
+                return self.unrestricted()
+        return self
 
     @property
     def outputs(self) -> tuple[str, ...]:

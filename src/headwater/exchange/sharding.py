@@ -179,6 +179,7 @@ def choose(
     `known` are the types of undeclared base relations, `columns` the names that the data has for their columns. A
     relation whose types are not known has no rows.
     """
+    program = program.fitted(known or {})
     model = program.rewritten
     types = infer(model, known)
     model = _with_names(with_types(model, types), columns or {})

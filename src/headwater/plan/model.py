@@ -122,6 +122,7 @@ class Table:
     stands_for: str | None = None  # the relation as written whose rows these are
     ordered: bool = True  # rows may be given by position
     hidden: int = 0  # so many of its columns as written, the last ones, only distinguish rows that look equal
+    asks: bool = False  # its rows are questions, which no user sees
     clusters: int | None = None  # a column by whose values rows had best lie side by side
 
     @property

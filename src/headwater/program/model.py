@@ -56,6 +56,14 @@ class Shown:
     at: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What the rows of a relation of questions are: values of these columns of a relation that are asked for."""
+
+    relation: str
+    columns: tuple[int, ...]
+
+
 class Keeps(Enum):
     """Which versions of a row a relation keeps where rows have a time or a lease beside their identity."""
 
@@ -91,6 +99,9 @@ class Relation:
     shown: tuple[Shown, ...] | None = None  # the columns as written, where that is not what is stored
     keeps: Keeps = Keeps.ALL
     stands_for: str | None = None  # the relation as written whose rows these are, where a rewrite split it
+    asks: Asking | None = None  # its rows are questions: no user sees them
+    ways: tuple[tuple[int, ...], ...] = ()  # if any, only rows asked for, by one of these sets of columns, are derived
+    whole: str | None = None  # why all of it is derived, although only some of it is asked for
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     @property

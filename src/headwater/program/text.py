@@ -53,4 +53,9 @@ def _marks(relation: Relation) -> list[str]:
         marks.append(f"% {relation.name} is held by every shard")
     if relation.gathered:
         marks.append(f"% {relation.name} is held by one shard")
+    if relation.ways:
+        asked = " or ".join(f"({', '.join(relation.columns[at].name for at in way)})" for way in relation.ways)
+        marks.append(f"% {relation.name} is derived only where {asked} is asked for")
+    if relation.whole is not None:
+        marks.append(f"% {relation.name} is derived whole: {relation.whole}")
     return marks

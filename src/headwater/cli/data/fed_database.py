@@ -49,9 +49,12 @@ class Session:
         *,
         nodes: int = NODES,
         until: str | None = None,
+        whole: bool = False,
     ) -> None:
+        """`whole`: derive all of every relation, because rows may be asked about that no query asks for."""
         progress.step(f"compiling {file}")
-        self.program = load_program(file, feed.queries or ())
+        program = load_program(file, feed.queries or ())
+        self.program = program.unrestricted() if whole else program
         clock = clock_type(self.program.checked)
         self._until = None if until is None else (until, typed_moment(until, clock))
         self.quiet = feed.quiet
@@ -152,7 +155,7 @@ class Session:
 def fed_database(file: str, feed: Feed, nodes: int = NODES) -> Database:
     """A program's database once it has all its rows; ends the command where it cannot have them."""
     with ProgressLine(quiet=feed.quiet) as progress, ends_on_error("interrupted"):
-        session = Session(file, feed, guard_of(feed.guard, feed.memory), progress, nodes=nodes)
+        session = Session(file, feed, guard_of(feed.guard, feed.memory), progress, nodes=nodes, whole=True)
         session.load()
         for _ in session.feed():
             pass

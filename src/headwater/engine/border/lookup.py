@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from headwater.core.errors import DataError
+from headwater.core.errors import DataError, UnknownRelation
 from headwater.core.functions.mixed import Row
 from headwater.core.types import Type
 from headwater.engine.border.intake import Header, Rejected, take_in
@@ -19,6 +19,7 @@ from headwater.engine.store.index import Matrix
 from headwater.engine.store.store import Store
 from headwater.pipeline import CompiledProgram
 from headwater.plan.model import Table
+from headwater.program.model import Relation
 from headwater.program.nearest import nearest
 
 
@@ -95,8 +96,30 @@ def unknown_relation(name: Any, program: CompiledProgram) -> str:
         return f"`{name}` is not maintained, because no query needs it; add `query {name}(...)`"
     if not isinstance(name, str):
         return f"a relation is given by its name, not as {shown(name)}"
-    close = nearest(name, [relation.name for relation in program.rewritten.relations])
+    close = nearest(name, [each.name for each in program.rewritten.relations if each.asks is None])
     return f"there is no relation `{name}`" + (f"; did you mean `{close}`?" if close else "")
+
+
+def refuse_partial(relation: Relation, outputs: Sequence[str]) -> None:
+    """Raise UnknownRelation for a relation that holds only what the queries need of it."""
+    if relation.selections:
+        raise UnknownRelation(
+            f"`{relation.name}` is kept only as far as the queries need it (best rows per group); "
+            f"add `query {relation.name}(...)` to see all of it"
+        )
+    if relation.ways and relation.name not in outputs:
+        raise UnknownRelation(
+            f"`{relation.name}` is derived only as far as the queries need it; add `query {relation.name}(...)` to see "
+            "all of it, or compile with disabled=['magic_sets']"
+        )
+
+
+def not_asked(relation: str, row: tuple[Any, ...]) -> DataError:
+    """The error for a row that no query of the program asks for, of a relation that holds only those."""
+    return DataError(
+        f"{relation}{row!r} is not asked for by the program's queries, so nothing is known of it; add a query for it, "
+        "or compile with disabled=['magic_sets']"
+    )
 
 
 def time_of(moment: int | None, clock: Type | None, symbols: Symbols) -> Any:

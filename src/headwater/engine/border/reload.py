@@ -11,11 +11,20 @@ from collections.abc import Mapping
 import numpy as np
 
 from headwater.engine.codes.symbols import Codes, Symbols, decode, encode_all
+from headwater.engine.guard import NO_GUARD
 from headwater.engine.shard import Shard
 from headwater.engine.store.states import BASE
 
 
-def reload(before: Shard, after: Shard, rows: Mapping[str, Codes]) -> None:
+def refill(before: Shard, after: Shard, rows: Mapping[str, Codes]) -> None:
+    """Start a new shard and put `rows` into it without its guard, which they have passed."""
+    guard, after.guard = after.guard, NO_GUARD
+    after.start()
+    _reload(before, after, rows)
+    after.guard = guard
+
+
+def _reload(before: Shard, after: Shard, rows: Mapping[str, Codes]) -> None:
     """Put `rows`, all that users inserted, as `after` writes them and in the order of `before`, into a new shard."""
     now = before.clock.now
     born: dict[int, dict[str, Codes]] = {}

@@ -38,8 +38,13 @@ def strata_problems(program: Program) -> Iterator[Diagnostic]:
     yield from _carried(program)
     yield from _pooling(program)
     for cycle in cycles(program):
-        yield from _negations(cycle)
-        yield from _aggregates(cycle)
+        yield from cycle_problems(cycle)
+
+
+def cycle_problems(cycle: Cycle) -> Iterator[Diagnostic]:
+    """Negations and aggregates that may not stand inside this cycle."""
+    yield from _negations(cycle)
+    yield from _aggregates(cycle)
 
 
 def _negations(cycle: Cycle) -> Iterator[Diagnostic]:

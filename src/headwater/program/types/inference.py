@@ -118,6 +118,12 @@ def _columns(
     for index, rule in enumerate(program.rules):
         for name in {atom.relation for atom, _ in body_atoms(rule)}:
             readers.setdefault(name, []).append(index)
+    askings: dict[str, list[Relation]] = {}
+    for relation in program.relations:
+        if relation.asks is not None:  # what is asked of a column has its type
+            unsettled[relation.name] = []
+            askings.setdefault(relation.asks.relation, []).append(relation)
+            columns[relation.name] = [columns[relation.asks.relation][at] for at in relation.asks.columns]
     waiting = deque(range(len(program.rules)))
     queued = set(waiting)
     while waiting or (waiting := deque(_typed_nulls(program, columns, nulls, readers, registry))):
@@ -125,7 +131,12 @@ def _columns(
         queued.discard(index)
         rule = program.rules[index]
         if _flow(rule, columns, unsettled[rule.head.relation], registry):
-            for reader in readers.get(rule.head.relation, ()):
+            changed = [rule.head.relation]
+            for asking in askings.get(rule.head.relation, ()):
+                assert asking.asks is not None
+                columns[asking.name] = [columns[rule.head.relation][at] for at in asking.asks.columns]
+                changed.append(asking.name)
+            for reader in (each for name in changed for each in readers.get(name, ())):
                 if reader not in queued:
                     queued.add(reader)
                     waiting.append(reader)

@@ -112,7 +112,8 @@ class ProofReader:
         reader = self._tables[table]
         witness = reader.witness(row)
         if witness.rule is not None:
-            yield from zip(self._plan.rules[witness.rule].atoms, witness.rows, strict=False)
+            used = zip(self._plan.rules[witness.rule].atoms, witness.rows, strict=False)
+            yield from (each for each in used if not self._tables[each[0]].table.asks)
         elif witness.aggregation is not None:
             plan = self._plan.aggregations[witness.aggregation]
             key = reader.codes([row])[:, list(plan.group)]
@@ -198,6 +199,8 @@ class ProofReader:
 
     def _goal(self, step: Step, rule: FlatRule) -> str:
         match step:
+            case Join(pattern=meet) if self._tables[meet.table].table.asks:
+                return "nothing asks for it"
             case Join(atom=atom):
                 origin = self._plan.program_rules[rule.origin]
                 written = [goal for goal in (origin.origin or origin).body if isinstance(goal, Atom)]

@@ -141,6 +141,8 @@ def agree(
     _refuse_unlike(inputs)
     zoned = not without_zone(schema for _, schema in given)
     known = known_types(program, inputs)
+    program = program.fitted(known)
+    model = program.rewritten
     types = infer(model, known)
     called = {given.relation: given.names for given in inputs}
     views = []

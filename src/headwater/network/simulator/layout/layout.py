@@ -51,7 +51,7 @@ def layout(program: CompiledProgram, known: Known) -> Layout:
 
     Rows end at the scan; so the rules are those of the program without leases.
     """
-    model = program.rewritten_by(RULES + TIME_RULES + ENDLESS_RULES)
+    model = program.unrestricted().rewritten_by(RULES + TIME_RULES + ENDLESS_RULES)
     stated = {rule.head.relation for rule in model.rules if not rule.body}
     for relation in program.checked.relations:
         if lifetime(relation) is not None and relation.name in stated:

@@ -1,0 +1,115 @@
+"""Which relations are asked by which columns, from the queries down: the fixpoint of `sideways` over all rules.
+
+A relation is asked *whole* (by no column) where some use knows nothing of it. Questions by different columns are
+brought together: by those that all of them know, if there are any, so that several uses share one set of questions.
+Where they know nothing in common, a relation is asked in up to three ways; each gets its own copy of the rules, so one
+whose aggregates count bindings is asked in one way or whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from headwater.language.syntax import Aggregate, Query, Rule
+from headwater.program.model import Program
+from headwater.program.recursion.aggregates import AGGREGATES
+from headwater.program.recursion.cycles import cycles
+from headwater.rewrite.demand.bindable import Columns, bindable_columns, can_be_asked, fixed_columns
+from headwater.rewrite.demand.sideways import GoalUse, uses, variables_at
+
+_WHOLE: Columns = ()
+_MOST = 3
+TOO_MANY = "it is asked for by too many different columns"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleUse:
+    """What a rule with this question on its head leads to."""
+
+    rule: Rule
+    columns: Columns
+    use: GoalUse
+
+
+class Adornments:
+    """The questions of a program; relations in `whole` are asked whole, for the reason given."""
+
+    def __init__(self, program: Program, whole: Mapping[str, str]) -> None:
+        self.program = program
+        self.whole = dict(whole)
+        self.fixed = fixed_columns(program)
+        self.bindable = bindable_columns(program, self.fixed)
+        self.derived = frozenset(self.bindable) | {rule.head.relation for rule in program.rules if rule.body}
+        self.asked: dict[str, frozenset[Columns]] = {}
+        self._own = {name: cycle.relations for cycle in cycles(program) for name in cycle.relations}
+        self._rules_of: dict[str, list[Rule]] = {}
+        self._counts: set[str] = set()
+        for rule in program.rules:
+            if rule.body:
+                self._rules_of.setdefault(rule.head.relation, []).append(rule)
+            if any(isinstance(arg, Aggregate) and not AGGREGATES[arg.function].picks for arg in rule.head.args):
+                self._counts.add(rule.head.relation)
+        self._spread()
+
+    @property
+    def restricted(self) -> dict[str, frozenset[Columns]]:
+        """The relations that need not be derived whole, and by which columns they are asked."""
+        return {name: ways for name, ways in self.asked.items() if _WHOLE not in ways}
+
+    def query_columns(self, query: Query) -> Columns:
+        """The columns of a queried relation whose values the query names."""
+        name = query.atom.relation
+        return tuple(
+            at for at, arg in enumerate(query.atom.args) if can_be_asked(arg) and at in self.bindable.get(name, ())
+        )
+
+    def questions(self) -> Iterator[RuleUse]:
+        """What follows from every way to ask a relation, through each of its rules."""
+        for name in self.asked:
+            yield from self._questions_of(name)
+
+    def _questions_of(self, name: str) -> Iterator[RuleUse]:
+        own = self._own.get(name, frozenset())
+        for columns in sorted(self.asked[name]):
+            for rule in self._rules_of.get(name, ()):
+                given = variables_at(rule.head.args, columns)
+                for use in uses(rule, given, own=own, derived=self.derived, fixed=self.fixed):
+                    yield RuleUse(rule, columns, use)
+
+    def known(self, use: GoalUse) -> Columns:
+        """The columns by which a use asks."""
+        return tuple(at for at in sorted(use.known) if at in self.bindable.get(use.relation, ()))
+
+    def way(self, name: str, columns: Columns) -> Columns:
+        """The way of asking that serves one who knows these columns."""
+        return max((way for way in self.asked[name] if set(way) <= set(columns)), key=len)
+
+    def _spread(self) -> None:
+        for query in self.program.queries:
+            self._ask(query.atom.relation, self.query_columns(query))
+        pending = list(self.asked)
+        while pending:
+            found = [each.use for each in self._questions_of(pending.pop())]
+            pending += [use.relation for use in found if self._ask(use.relation, self.known(use))]
+
+    def _ask(self, name: str, columns: Columns) -> bool:
+        """Take up one more way of asking; whether anything changed."""
+        before = self.asked.get(name)
+        after = self._together(name, before or frozenset(), columns)
+        self.asked[name] = after
+        return after != before
+
+    def _together(self, name: str, ways: frozenset[Columns], columns: Columns) -> frozenset[Columns]:
+        if name in self.whole or columns == _WHOLE or _WHOLE in ways:
+            return frozenset({_WHOLE})
+        for way in ways:
+            common = tuple(sorted(set(way) & set(columns)))
+            if common == way:
+                return ways
+            if common:
+                return self._together(name, ways - {way}, common)
+        if ways and (len(ways) == _MOST or name in self._counts):
+            self.whole[name] = TOO_MANY
+            return frozenset({_WHOLE})
+        return ways | {columns}

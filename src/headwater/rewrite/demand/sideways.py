@@ -1,0 +1,144 @@
+"""How demand passes through one rule: what each derived goal is asked for when some columns of the head are.
+
+Goals are taken in an order of their own: whatever has a constant or a variable that is known by then, base relations
+first, the rule's own recursion last, so that by then as much as possible is known. A goal over a derived relation is
+asked by its known columns; for negated goals all that the positive ones bind is known.
+
+Guarantees: a question holds for every binding of the whole body, because it asks for at least what some of the goals
+bind. Only fixed columns (see `bindable`) take part. Values that a rule computes are not handed to its own recursion:
+questions would make ever new questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from headwater.language.syntax import (
+    Assign,
+    Atom,
+    Comparison,
+    Condition,
+    Goal,
+    Negation,
+    Rule,
+    Term,
+    Variable,
+    Wildcard,
+)
+from headwater.language.terms import assigned, goal_names, names
+from headwater.rewrite.demand.bindable import Columns, can_be_asked
+
+
+@dataclass(frozen=True, slots=True)
+class GoalUse:
+    """A derived relation, read by a goal that knows some of its columns; the goals `before` make them known."""
+
+    relation: str
+    known: Mapping[int, Term]
+    before: tuple[Goal, ...]
+    given: frozenset[str]  # the variables that the head's question gives
+    derived: frozenset[str]
+
+    def prefix(self, columns: Columns) -> tuple[bool, tuple[Goal, ...]]:
+        """What binds these columns: whether the head's question does, and the goals.
+
+        Tests of the same values, and base relations that hold them, narrow the question further.
+        """
+        needed = {name for at in columns for name in names(self.known[at])}
+        kept: list[Goal] = []
+        for at in reversed(range(len(self.before))):
+            goal = self.before[at]
+            earlier = self.given.union(*(_binds(each) for each in self.before[:at]))
+            if not needed.isdisjoint(_binds(goal) - earlier):
+                kept.append(goal)
+                needed |= goal_names(goal)
+        tests = [goal for goal in self.before if self._narrows(goal) and goal_names(goal) <= needed]
+        return not needed.isdisjoint(self.given), tuple(g for g in self.before if g in kept or g in tests)
+
+    def _narrows(self, goal: Goal) -> bool:
+        return not (isinstance(goal, Atom) and goal.relation in self.derived)
+
+
+def uses(
+    rule: Rule,
+    given: frozenset[str],
+    *,
+    own: frozenset[str],
+    derived: frozenset[str],
+    fixed: Mapping[str, frozenset[int]],
+) -> Iterator[GoalUse]:
+    """What a rule reads of derived relations when these of its variables are given; `own` is the rule's recursion."""
+    computed = frozenset(assigned(rule))
+    atoms = [goal for goal in rule.body if isinstance(goal, Atom)]
+    tests = [goal for goal in rule.body if isinstance(goal, Assign | Comparison | Condition)]
+    known, taken = set(given), list[Goal]()
+
+    def use(atom: Atom) -> GoalUse:
+        barred = computed if atom.relation in own else frozenset[str]()
+        return GoalUse(atom.relation, dict(_known(atom, known - barred, fixed)), tuple(taken), given, derived)
+
+    while atoms:
+        ready = [test for test in tests if _needs(test) <= known]
+        for test in ready:
+            tests.remove(test)
+            taken.append(test)
+            known |= goal_names(test)
+        if ready:
+            continue
+        reached = [atom for atom in atoms if dict(_known(atom, known, fixed))]
+        if not reached:
+            break
+        atom = min(reached, key=lambda each: _rank(each, known, own, derived, fixed))
+        atoms = [each for each in atoms if each is not atom]
+        if atom.relation in derived:
+            yield use(atom)
+        narrowed = _narrowed(atom, fixed)
+        taken.append(narrowed)
+        known |= goal_names(narrowed)
+    for atom in atoms:
+        if atom.relation in derived:
+            yield GoalUse(atom.relation, {}, (), given, derived)
+    for goal in rule.body:
+        if isinstance(goal, Negation) and goal.atom.relation in derived:
+            yield use(goal.atom)
+
+
+def _known(
+    atom: Atom, known: set[str] | frozenset[str], fixed: Mapping[str, frozenset[int]]
+) -> Iterator[tuple[int, Term]]:
+    for at, arg in enumerate(atom.args):
+        if at in fixed[atom.relation] and (can_be_asked(arg) or (isinstance(arg, Variable) and arg.name in known)):
+            yield at, replace(arg, location=False) if isinstance(arg, Variable) and arg.location else arg
+
+
+def _rank(
+    atom: Atom, known: set[str], own: frozenset[str], derived: frozenset[str], fixed: Mapping[str, frozenset[int]]
+) -> tuple[int, float]:
+    weight = 2 if atom.relation in own else 1 if atom.relation in derived else 0
+    return weight, -len(dict(_known(atom, known, fixed))) / len(atom.args)
+
+
+def _narrowed(atom: Atom, fixed: Mapping[str, frozenset[int]]) -> Atom:
+    """The atom with nothing but its fixed columns."""
+    args = (arg if at in fixed[atom.relation] else Wildcard() for at, arg in enumerate(atom.args))
+    return replace(atom, args=tuple(args), link=False)
+
+
+def _needs(goal: Goal) -> set[str]:
+    return names(goal.term) if isinstance(goal, Assign) else goal_names(goal)
+
+
+def _binds(goal: Goal) -> set[str]:
+    match goal:
+        case Atom():
+            return goal_names(goal)
+        case Assign(variable=variable):
+            return {variable.name}
+        case _:
+            return set()
+
+
+def variables_at(args: Sequence[object], columns: Columns) -> frozenset[str]:
+    """The variables that stand in these columns."""
+    return frozenset(arg.name for at in columns if isinstance(arg := args[at], Variable))
