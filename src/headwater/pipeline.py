@@ -69,10 +69,13 @@ class CompiledProgram:
 
     def fitted(self, known: Mapping[str, tuple[Type | None, ...]]) -> CompiledProgram:
         """The program to run on data of these types; unrestricted where questions and rows would differ in type."""
-        if any(relation.asks is not None for relation in self.rewritten.relations):
+        relations = self.rewritten.relations
+        if any(relation.asks is not None or relation.exact for relation in relations):
             try:
-                infer(self.rewritten, known)
+                types = infer(self.rewritten, known).columns
             except CheckProblem:
+                return self.unrestricted()
+            if any(types[each.name][at] not in (None, Type.INT) for each in relations for at in each.exact):
                 return self.unrestricted()
         return self
 

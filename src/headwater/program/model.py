@@ -101,6 +101,7 @@ class Relation:
     stands_for: str | None = None  # the relation as written whose rows these are, where a rewrite split it
     asks: Asking | None = None  # its rows are questions: no user sees them
     ways: tuple[tuple[int, ...], ...] = ()  # if any, only rows asked for, by one of these sets of columns, are derived
+    exact: tuple[int, ...] = ()  # columns that must not turn out to be floats, because sums are taken in another order
     whole: str | None = None  # why all of it is derived, although only some of it is asked for
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 

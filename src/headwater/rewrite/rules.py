@@ -24,6 +24,7 @@ from headwater.program.model import Program
 from headwater.program.text import print_program
 from headwater.rewrite.aggregate_selection import aggregate_selection
 from headwater.rewrite.constant_folding import constant_folding
+from headwater.rewrite.demand.leading_side import leading_side
 from headwater.rewrite.demand.magic_sets import magic_sets
 from headwater.rewrite.localise import localise
 from headwater.rewrite.relocate import relocate
@@ -37,17 +38,17 @@ from headwater.rewrite.unneeded_rules import unneeded_rules
 
 RewriteRule: TypeAlias = Callable[[Program], Program]
 
-DEMAND_RULES: tuple[RewriteRule, ...] = (
-    magic_sets,  # last: it takes the recursions as they are
-)
+DEMAND_RULES: tuple[RewriteRule, ...] = (leading_side, magic_sets)
+"""The rewrites that derive only what is asked for."""
 
 RULES: tuple[RewriteRule, ...] = (
     constant_folding,  # first: rules that can never fire would keep others needed
     unneeded_rules,  # an unneeded rule must not keep a view from being unfolded or a selection from firing
     unfold_views,  # a recursion through a renaming becomes a direct one, which the rules below look for
     stage_limit,  # wants the uses of a recursion as plain as they get: views between it and the query are gone
+    leading_side,  # before the next one, which says what is kept of a recursion as it is written by then
     aggregate_selection,  # exact only if it sees every use of a relation that is left
-    *DEMAND_RULES,  # last: their rules read more relations, which would keep the rules above from firing
+    magic_sets,  # last: its rules read more relations, which would keep the rules above from firing
 )
 
 TIME_RULES: tuple[RewriteRule, ...] = (

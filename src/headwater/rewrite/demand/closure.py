@@ -1,0 +1,404 @@
+"""Recursions that follow one kind of step again and again: which they are, and how to write them from the other side.
+
+    path(X, Y, C) :- link(X, Y, C).
+    path(X, Y, C) :- link(X, Z, C1), path(Z, Y, C2), C = C1 + C2.      right-linear: the step comes first
+    path(X, Y, C) :- path(X, Z, C1), link(Z, Y, C2), C = C1 + C2.      left-linear: the step comes last
+    path(X, Y, C) :- path(X, Z, C1), path(Z, Y, C2), C = C1 + C2.      doubled: two ways make one
+
+All three hold the same rows if what a way carries (its cost, its list of nodes, its first hop) is put together from its
+steps by an operation that does not care how they are bracketed. `Joined` lists those that are known. The body of the
+rule without recursion is the step; the step of a linear rule must be the same up to the names of its variables.
+
+Guarantees: `turned` derives the same rows, given that sums are not of floats, which depend on their order by rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import permutations
+
+from headwater.language.syntax import (
+    Aggregate,
+    Assign,
+    Atom,
+    Binary,
+    Call,
+    Constant,
+    Goal,
+    Head,
+    ListTerm,
+    Rule,
+    Term,
+    Variable,
+    Wildcard,
+)
+from headwater.language.terms import assigned, goal_names, goal_terms, names, variables, with_terms
+from headwater.rewrite.substitution import substitute_term
+
+
+class Side(Enum):
+    """Where the recursive goal of a linear rule stands as seen from its step; doubled rules have one on both sides."""
+
+    LEFT = "left-linear"
+    RIGHT = "right-linear"
+    DOUBLED = "doubled"
+
+
+class Joined(Enum):
+    """How a value of a way follows from those of its parts."""
+
+    SUM = "+"
+    LARGER = "larger"
+    SMALLER = "smaller"
+    PATH = "concatPath"
+    LIST = "concat"  # [X | P], and the other way round [P..., Y]
+    FIRST = "first"
+    LAST = "last"
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """Ways from the `source` column to the `target` column of a relation; `values` says how the others are joined."""
+
+    side: Side
+    source: int
+    target: int
+    values: Mapping[int, Joined]
+    steps: tuple[Rule, ...]  # the rules without recursion
+
+    @property
+    def sums(self) -> tuple[int, ...]:
+        return tuple(at for at, joined in self.values.items() if joined is Joined.SUM)
+
+
+def find_closure(name: str, rules: Sequence[Rule]) -> Closure | None:
+    """The closure that all rules for a relation make; None if they make none."""
+    if any(isinstance(arg, Aggregate) for rule in rules for arg in rule.head.args) or not all(r.body for r in rules):
+        return None
+    steps = [rule for rule in rules if not _recursive_goals(rule, name)]
+    around = [rule for rule in rules if _recursive_goals(rule, name)]
+    if not steps or not around:
+        return None
+    for source, target in permutations(range(len(rules[0].head.args)), 2):
+        if len(around) == 1 and len(_recursive_goals(around[0], name)) == 2:
+            values = _doubled(around[0], steps, source, target)
+            if values is not None:
+                return Closure(Side.DOUBLED, source, target, values, tuple(steps))
+        for side in (Side.RIGHT, Side.LEFT):
+            values = _linear(steps, around, name, source, target, side)
+            if values is not None:
+                return Closure(side, source, target, values, tuple(steps))
+    return None
+
+
+def turned(closure: Closure, side: Side, label: str | None) -> Iterator[Rule]:
+    """The recursive rules of a closure, written from a side."""
+    for step in closure.steps:
+        yield _Turned(closure, step, side).rule(label)
+
+
+# Recognising
+
+
+def _recursive_goals(rule: Rule, name: str) -> list[Atom]:
+    return [goal for goal in rule.body if isinstance(goal, Atom) and goal.relation == name]
+
+
+def _linear(
+    steps: list[Rule], around: list[Rule], name: str, source: int, target: int, side: Side
+) -> dict[int, Joined] | None:
+    """How values are joined if every recursive rule takes one of the steps, each a different one."""
+    left, found = list(around), dict[int, Joined]()
+    for step in steps:
+        for rule in left:
+            goals = _recursive_goals(rule, name)
+            values = _Pair(step, rule, goals[0], source, target, side).values() if len(goals) == 1 else None
+            if values is not None and all(found.get(at, joined) is joined for at, joined in values.items()):
+                found.update(values)
+                left.remove(rule)
+                break
+        else:
+            return None
+    return None if left else found
+
+
+class _Pair:
+    """A step, and a recursive rule that may take it."""
+
+    def __init__(self, step: Rule, rule: Rule, goal: Atom, source: int, target: int, side: Side) -> None:
+        self.step, self.rule, self.goal = step, rule, goal
+        self.source, self.target, self.side = source, target, side
+
+    def values(self) -> dict[int, Joined] | None:
+        kept, moved = (self.target, self.source) if self.side is Side.RIGHT else (self.source, self.target)
+        ends = [self.step.head.args[self.source], self.step.head.args[self.target]]
+        beyond = [self.goal.args[kept], self.goal.args[moved], self.rule.head.args[moved]]
+        rest = [goal for goal in self.rule.body if goal is not self.goal]
+        used = [arg.name for arg in self.goal.args if isinstance(arg, Variable)]
+        if _distinct(ends) is None or _distinct(beyond) is None or len(set(used)) != len(used):
+            return None
+        if not _is_same(self.goal.args[kept], self.rule.head.args[kept]) or _occurs(self.goal.args[kept], rest):
+            return None
+        here, there = self.rule.head.args[moved], self.goal.args[moved]
+        if self.side is Side.LEFT:
+            here, there = there, here
+        terms = assigned(self.rule)
+        columns = [at for at in range(len(self.goal.args)) if at not in (self.source, self.target)]
+        own = _value_goals(self.step, columns)
+        other = _value_goals(self.rule, columns)
+        renamed = {ends[0].name: here, ends[1].name: there}  # type: ignore[union-attr]
+        mapped = _unified([g for g in self.step.body if g not in own], [g for g in rest if g not in other], renamed)
+        if mapped is None:
+            return None
+        found: dict[int, Joined] = {}
+        for at in columns:
+            part = substitute_term(_meant(self.step, at), mapped)
+            joined = self._joined(at, _meant(self.rule, at), part, terms)
+            if joined is None:
+                return None
+            found[at] = joined
+        return found
+
+    def _joined(self, at: int, whole: Term, part: Term, terms: Mapping[str, Term]) -> Joined | None:
+        """How a value of the head follows from that of the recursive goal and that of the step."""
+        inner = self.goal.args[at]
+        elsewhere = [goal for goal in self.rule.body if goal is not self.goal]
+        if isinstance(inner, Wildcard) or not _occurs(inner, elsewhere):
+            if isinstance(inner, Variable) and _is_same(whole, inner):
+                return Joined.LAST if self.side is Side.RIGHT else Joined.FIRST
+            if _bare(whole) == _bare(part) and not _occurs(inner, [], self.rule.head):
+                return Joined.FIRST if self.side is Side.RIGHT else Joined.LAST
+            return None
+        if sum(_bare(inner) in _variables(goal) for goal in elsewhere) != 1:
+            return None
+        first, last = (part, inner) if self.side is Side.RIGHT else (inner, part)
+        return _operation(_bare(whole), _bare(first), _bare(last), _bare(inner), self._ends())
+
+    def _ends(self) -> tuple[Term, Term]:
+        """The ends of the step, as the recursive rule calls them."""
+        if self.side is Side.RIGHT:
+            return _bare(_plain(self.rule.head.args[self.source])), _bare(self.goal.args[self.source])
+        return _bare(self.goal.args[self.target]), _bare(_plain(self.rule.head.args[self.target]))
+
+
+def _operation(whole: Term, first: Term, last: Term, inner: Term, ends: tuple[Term, Term]) -> Joined | None:
+    pair = ListTerm(ends)
+    match whole:
+        case Binary("+", left, right) if {left, right} == {first, last} and left != right:
+            return Joined.SUM
+        case Call("larger" | "smaller" as name, (left, right)) if {left, right} == {first, last}:
+            return Joined(name)
+        case Call("concatPath", (left, right)):
+            alone = Call("concatPath", (pair, ListTerm(())))
+            step = left if right == inner else right
+            if (left, right) in ((pair, inner), (inner, pair)) and step == pair and alone in (first, last):
+                return Joined.PATH if (left == inner) == (first == inner) else None
+        case Call("concat", (ListTerm((item,)), right)) if last == inner == right and item == ends[0] and first == pair:
+            return Joined.LIST
+        case Call("concat", (left, ListTerm((item,)))) if first == inner == left and item == ends[1] and last == pair:
+            return Joined.LIST
+        case _:
+            return None
+    return None
+
+
+def _doubled(rule: Rule, steps: list[Rule], source: int, target: int) -> dict[int, Joined] | None:
+    """How values are joined if the rule puts two ways together."""
+    first, second = _recursive_goals(rule, rule.head.relation)
+    if not _is_same(first.args[source], rule.head.args[source]):
+        first, second = second, first
+    meet = [first.args[source], first.args[target], second.args[target]]
+    columns = [at for at in range(len(first.args)) if at not in (source, target)]
+    others = [goal for goal in rule.body if goal is not first and goal is not second]
+    if _distinct(meet) is None or others != _value_goals(rule, columns):
+        return None
+    if not (
+        _is_same(first.args[source], rule.head.args[source])
+        and _is_same(first.args[target], second.args[source])
+        and _is_same(second.args[target], rule.head.args[target])
+        and all(_distinct([step.head.args[source], step.head.args[target]]) is not None for step in steps)
+    ):
+        return None
+    both = [arg.name for goal in (first, second) for arg in goal.args if isinstance(arg, Variable)]
+    if len(set(both)) != len(both) - 1:
+        return None
+    found: dict[int, Joined] = {}
+    for at in columns:
+        one, two, whole = _bare(first.args[at]), _bare(second.args[at]), _bare(_meant(rule, at))
+        match whole:
+            case Variable() if whole in (one, two):
+                found[at] = Joined.FIRST if whole == one else Joined.LAST
+            case Binary("+", left, right) if {left, right} == {one, two}:
+                found[at] = Joined.SUM
+            case Call("larger" | "smaller" as name, (left, right)) if {left, right} == {one, two}:
+                found[at] = Joined(name)
+            case Call("concatPath", (left, right)) if (left, right) == (one, two) and all(
+                _is_path(step, at, source, target) for step in steps
+            ):
+                found[at] = Joined.PATH
+            case _:
+                return None
+    return found
+
+
+def _is_path(step: Rule, at: int, source: int, target: int) -> bool:
+    pair = ListTerm((_bare(_plain(step.head.args[source])), _bare(_plain(step.head.args[target]))))
+    return _bare(_meant(step, at)) == Call("concatPath", (pair, ListTerm(())))
+
+
+# Writing
+
+
+class _Turned:
+    """A recursive rule made from a step."""
+
+    def __init__(self, closure: Closure, step: Rule, side: Side) -> None:
+        self.closure, self.step, self.side = closure, step, side
+        self.args = list(step.head.args)
+        self.here = _plain(self.args[closure.source])
+        self.there = _plain(self.args[closure.target])
+
+    def rule(self, label: str | None) -> Rule:
+        left = self.side is Side.LEFT
+        source, target = self.closure.source, self.closure.target
+        far = Variable("Far'", location=self._mark(source if left else target))
+        goal: list[Term] = [Wildcard() for _ in self.args]
+        head: list[Term | Aggregate] = list(self.args)
+        goal[source], goal[target] = (far, self.here) if left else (self.there, far)
+        head[source if left else target] = far
+        columns = list(self.closure.values)
+        body: list[Goal] = [each for each in self.step.body if each not in _value_goals(self.step, columns)]
+        for at, joined in self.closure.values.items():
+            other = Variable(f"Value'{at}", location=self._mark(at))
+            term, uses = self._value(joined, _meant(self.step, at), other)
+            if uses:
+                goal[at] = other
+            if isinstance(term, Variable | Constant):
+                head[at] = term
+            else:
+                head[at] = Variable(f"Joined'{at}")
+                body.append(Assign(Variable(f"Joined'{at}"), term))
+        marked = tuple(_marked(arg, self._mark(at)) for at, arg in enumerate(goal))
+        atoms: tuple[Goal, ...] = (Atom(self.step.head.relation, marked),)
+        whole = (*atoms, *body) if left else (*_atoms(body), *atoms, *_others(body))
+        return Rule(Head(self.step.head.relation, tuple(head)), whole, label, span=self.step.span)
+
+    def _value(self, joined: Joined, part: Term, other: Variable) -> tuple[Term, bool]:
+        """The value of the longer way, and whether it needs that of the shorter one."""
+        left = self.side is Side.LEFT
+        first, last = (other, part) if left else (part, other)
+        bare = _bare(other)
+        pair = ListTerm((_bare(self.here), _bare(self.there)))
+        match joined:
+            case Joined.FIRST:
+                return first, left
+            case Joined.LAST:
+                return last, not left
+            case Joined.SUM:
+                return Binary("+", _bare(first), _bare(last)), True
+            case Joined.LARGER | Joined.SMALLER:
+                return Call(joined.value, (_bare(first), _bare(last))), True
+            case Joined.PATH:
+                return Call("concatPath", (bare, pair) if left else (pair, bare)), True
+            case Joined.LIST:
+                item = ListTerm((_bare(self.there if left else self.here),))
+                return Call("concat", (bare, item) if left else (item, bare)), True
+
+    def _mark(self, at: int) -> bool:
+        arg = self.args[at]
+        return isinstance(arg, Variable | Constant) and arg.location
+
+
+def _atoms(body: list[Goal]) -> list[Goal]:
+    return [goal for goal in body if isinstance(goal, Atom)]
+
+
+def _others(body: list[Goal]) -> list[Goal]:
+    return [goal for goal in body if not isinstance(goal, Atom)]
+
+
+def _marked(arg: Term, location: bool) -> Term:
+    return replace(arg, location=location) if isinstance(arg, Variable | Constant) else arg
+
+
+# Terms
+
+
+def _plain(arg: Term | Aggregate) -> Term:
+    assert not isinstance(arg, Aggregate)
+    return arg
+
+
+def _meant(rule: Rule, at: int) -> Term:
+    """What stands in a column of the head: a term that is assigned to it, or what is written there."""
+    arg = _plain(rule.head.args[at])
+    return assigned(rule).get(arg.name, arg) if isinstance(arg, Variable) else arg
+
+
+def _value_goals(rule: Rule, columns: Sequence[int]) -> list[Goal]:
+    """The goals that do nothing but compute these columns of the head."""
+    heads = [arg.name for at in columns if isinstance(arg := rule.head.args[at], Variable)]
+    found = [goal for goal in rule.body if isinstance(goal, Assign) and heads.count(goal.variable.name) == 1]
+    return [goal for goal in found if not _occurs(goal.variable, [g for g in rule.body if g is not goal])]
+
+
+def _unified(ones: Sequence[Goal], others: Sequence[Goal], start: Mapping[str, object]) -> dict[str, Term] | None:
+    """The names under which two bodies are the same, goal by goal."""
+    mapped = {name: _bare(term) for name, term in start.items() if isinstance(term, Variable)}
+    if len(ones) != len(others):
+        return None
+    for one, other in zip(ones, others, strict=True):
+        if type(one) is not type(other):
+            return None
+        pairs = zip(_variables(one), _variables(other), strict=False)
+        for here, there in pairs:
+            mapped.setdefault(here.name, there)
+        if _goal(with_terms(one, lambda term: substitute_term(term, mapped)), mapped) != _goal(other, {}):
+            return None
+    return mapped if len(set(mapped.values())) == len(mapped) else None
+
+
+def _goal(goal: Goal, mapped: Mapping[str, Term]) -> Goal:
+    """A goal as it compares: without marks, its assigned variable renamed."""
+    goal = with_terms(goal, _bare)
+    if isinstance(goal, Assign):
+        name = mapped.get(goal.variable.name, goal.variable)
+        return replace(goal, variable=name) if isinstance(name, Variable) else goal
+    return replace(goal, link=False) if isinstance(goal, Atom) else goal
+
+
+def _variables(goal: Goal) -> list[Variable]:
+    return [replace(each, location=False) for term in goal_terms(goal) for each in variables(term)]
+
+
+def _bare(term: Term) -> Term:
+    """A term without location marks."""
+    if isinstance(term, Variable | Constant):
+        return replace(term, location=False) if term.location else term
+    if isinstance(term, ListTerm):
+        return replace(term, items=tuple(map(_bare, term.items)))
+    if isinstance(term, Call):
+        return replace(term, args=tuple(map(_bare, term.args)))
+    if isinstance(term, Binary):
+        return replace(term, left=_bare(term.left), right=_bare(term.right))
+    return term
+
+
+def _is_same(one: Term | Aggregate, other: Term | Aggregate) -> bool:
+    return isinstance(one, Variable) and isinstance(other, Variable) and one.name == other.name
+
+
+def _distinct(args: Sequence[Term | Aggregate]) -> set[str] | None:
+    """The names of these arguments, if they are variables and all different."""
+    found = {arg.name for arg in args if isinstance(arg, Variable)}
+    return found if len(found) == len(args) else None
+
+
+def _occurs(arg: Term | Aggregate, goals: Sequence[Goal], head: Head | None = None) -> bool:
+    if not isinstance(arg, Variable):
+        return False
+    return any(arg.name in goal_names(goal) for goal in goals) or (
+        head is not None and any(arg.name in names(each) for each in head.args)
+    )

@@ -1,0 +1,84 @@
+"""Write a recursion from the side that is asked for (predicate reordering: 002 section 5.1.2; 003 section 4.5.3).
+
+`reach(X, Y) :- edge(X, Z), reach(Z, Y).` asked by X asks next for all Z, and in the end for all pairs among what X
+reaches. Written `reach(X, Y) :- reach(X, Z), edge(Z, Y).` it hands X on: only the rows of X are derived. Asked by
+Y, it is the other way round. Two ways put together (doubled recursion) ask as the first form does, and are made linear.
+
+Guarantees: the same rows in every relation (see `closure`). Where values of a way are summed, they must not be floats;
+if the data shows that they are, the program runs without this (`CompiledProgram.fitted`).
+
+Does not fire where nothing, both ends or several sides are asked for, where the recursion already hands on what is
+asked, for rows with a time, or where fewer rows could be kept afterwards (`aggregate_selection`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headwater.core.types import Type
+from headwater.language.syntax import Rule
+from headwater.program.model import Program, Relation
+from headwater.program.recursion.cycles import cycles
+from headwater.rewrite.aggregate_selection import aggregate_selection
+from headwater.rewrite.demand.adornments import Adornments
+from headwater.rewrite.demand.bindable import Columns
+from headwater.rewrite.demand.closure import Closure, Side, find_closure, turned
+
+
+def leading_side(program: Program) -> Program:
+    if not program.queries:
+        return program
+    found = [next(iter(cycle.relations)) for cycle in cycles(program) if len(cycle.relations) == 1]
+    if not found:
+        return program
+    asked = Adornments(program, {}).restricted
+    for name in found:
+        if name in asked and len(asked[name]) == 1:
+            program = _turned(program, name, next(iter(asked[name])))
+    return program
+
+
+def _turned(program: Program, name: str, way: Columns) -> Program:
+    relation = program.relation(name)
+    rules = [rule for rule in program.rules if rule.head.relation == name]
+    closure = None if relation.time is not None or relation.key is not None else find_closure(name, rules)
+    side = None if closure is None else _better_side(closure, way)
+    if closure is None or side is None or _has_floats(relation, closure):
+        return program
+    around = [rule for rule in rules if rule not in closure.steps]
+    label = around[0].label if len(around) == 1 else None
+    made = list(turned(closure, side, label))
+    after = replace(
+        program,
+        relations=tuple(
+            replace(each, exact=tuple(sorted({*each.exact, *closure.sums}))) if each.name == name else each
+            for each in program.relations
+        ),
+        rules=tuple(each for rule in program.rules for each in _replaced(rule, around, made)),
+    )
+    return after if _kept(after, name) == _kept(program, name) else program
+
+
+def _replaced(rule: Rule, around: list[Rule], made: list[Rule]) -> list[Rule]:
+    if rule not in around:
+        return [rule]
+    return made if rule is around[0] else []
+
+
+def _better_side(closure: Closure, way: Columns) -> Side | None:
+    """The side from which a closure had better be written when these columns are asked for; None: as it is."""
+    source, target = closure.source in way, closure.target in way
+    if source == target:
+        return None
+    side = Side.LEFT if source else Side.RIGHT
+    return None if side is closure.side else side
+
+
+def _has_floats(relation: Relation, closure: Closure) -> bool:
+    return any(
+        relation.columns[at].type not in (None, Type.INT) or relation.columns[at].nullable for at in closure.sums
+    )
+
+
+def _kept(program: Program, name: str) -> object:
+    return aggregate_selection(program).relation(name).selections
