@@ -6,7 +6,7 @@
     path(X, Y, C) :- path(X, Z, C1), path(Z, Y, C2), C = C1 + C2.      doubled: two ways make one
 
 All three hold the same rows if what a way carries (its cost, its list of nodes, its first hop) is put together from its
-steps by an operation that does not care how they are bracketed. `Joined` lists those that are known. The body of the
+steps by an operation that does not care how they are bracketed. `JoinedValue` lists those that are known. The body of the
 rule without recursion is the step; the step of a linear rule must be the same up to the names of its variables.
 
 Guarantees: `turned` derives the same rows, given that sums are not of floats, which depend on their order by rounding.
@@ -46,7 +46,7 @@ class Side(Enum):
     DOUBLED = "doubled"
 
 
-class Joined(Enum):
+class JoinedValue(Enum):
     """How a value of a way follows from those of its parts."""
 
     SUM = "+"
@@ -65,12 +65,12 @@ class Closure:
     side: Side
     source: int
     target: int
-    values: Mapping[int, Joined]
+    values: Mapping[int, JoinedValue]
     steps: tuple[Rule, ...]  # the rules without recursion
 
     @property
     def sums(self) -> tuple[int, ...]:
-        return tuple(at for at, joined in self.values.items() if joined is Joined.SUM)
+        return tuple(at for at, joined in self.values.items() if joined is JoinedValue.SUM)
 
 
 def find_closure(name: str, rules: Sequence[Rule]) -> Closure | None:
@@ -108,9 +108,9 @@ def _recursive_goals(rule: Rule, name: str) -> list[Atom]:
 
 def _linear(
     steps: list[Rule], around: list[Rule], name: str, source: int, target: int, side: Side
-) -> dict[int, Joined] | None:
+) -> dict[int, JoinedValue] | None:
     """How values are joined if every recursive rule takes one of the steps, each a different one."""
-    left, found = list(around), dict[int, Joined]()
+    left, found = list(around), dict[int, JoinedValue]()
     for step in steps:
         for rule in left:
             goals = _recursive_goals(rule, name)
@@ -131,7 +131,7 @@ class _Pair:
         self.step, self.rule, self.goal = step, rule, goal
         self.source, self.target, self.side = source, target, side
 
-    def values(self) -> dict[int, Joined] | None:
+    def values(self) -> dict[int, JoinedValue] | None:
         kept, moved = (self.target, self.source) if self.side is Side.RIGHT else (self.source, self.target)
         ends = [self.step.head.args[self.source], self.step.head.args[self.target]]
         beyond = [self.goal.args[kept], self.goal.args[moved], self.rule.head.args[moved]]
@@ -152,7 +152,7 @@ class _Pair:
         mapped = _unified([g for g in self.step.body if g not in own], [g for g in rest if g not in other], renamed)
         if mapped is None:
             return None
-        found: dict[int, Joined] = {}
+        found: dict[int, JoinedValue] = {}
         for at in columns:
             part = substitute_term(_meant(self.step, at), mapped)
             joined = self._joined(at, _meant(self.rule, at), part, terms)
@@ -161,15 +161,15 @@ class _Pair:
             found[at] = joined
         return found
 
-    def _joined(self, at: int, whole: Term, part: Term, terms: Mapping[str, Term]) -> Joined | None:
+    def _joined(self, at: int, whole: Term, part: Term, terms: Mapping[str, Term]) -> JoinedValue | None:
         """How a value of the head follows from that of the recursive goal and that of the step."""
         inner = self.goal.args[at]
         elsewhere = [goal for goal in self.rule.body if goal is not self.goal]
         if isinstance(inner, Wildcard) or not _occurs(inner, elsewhere):
             if isinstance(inner, Variable) and _is_same(whole, inner):
-                return Joined.LAST if self.side is Side.RIGHT else Joined.FIRST
+                return JoinedValue.LAST if self.side is Side.RIGHT else JoinedValue.FIRST
             if _bare(whole) == _bare(part) and not _occurs(inner, [], self.rule.head):
-                return Joined.FIRST if self.side is Side.RIGHT else Joined.LAST
+                return JoinedValue.FIRST if self.side is Side.RIGHT else JoinedValue.LAST
             return None
         if sum(_bare(inner) in _variables(goal) for goal in elsewhere) != 1:
             return None
@@ -183,28 +183,28 @@ class _Pair:
         return _bare(self.goal.args[self.target]), _bare(_plain(self.rule.head.args[self.target]))
 
 
-def _operation(whole: Term, first: Term, last: Term, inner: Term, ends: tuple[Term, Term]) -> Joined | None:
+def _operation(whole: Term, first: Term, last: Term, inner: Term, ends: tuple[Term, Term]) -> JoinedValue | None:
     pair = ListTerm(ends)
     match whole:
         case Binary("+", left, right) if {left, right} == {first, last} and left != right:
-            return Joined.SUM
+            return JoinedValue.SUM
         case Call("larger" | "smaller" as name, (left, right)) if {left, right} == {first, last}:
-            return Joined(name)
+            return JoinedValue(name)
         case Call("concatPath", (left, right)):
             alone = Call("concatPath", (pair, ListTerm(())))
             step = left if right == inner else right
             if (left, right) in ((pair, inner), (inner, pair)) and step == pair and alone in (first, last):
-                return Joined.PATH if (left == inner) == (first == inner) else None
+                return JoinedValue.PATH if (left == inner) == (first == inner) else None
         case Call("concat", (ListTerm((item,)), right)) if last == inner == right and item == ends[0] and first == pair:
-            return Joined.LIST
+            return JoinedValue.LIST
         case Call("concat", (left, ListTerm((item,)))) if first == inner == left and item == ends[1] and last == pair:
-            return Joined.LIST
+            return JoinedValue.LIST
         case _:
             return None
     return None
 
 
-def _doubled(rule: Rule, steps: list[Rule], source: int, target: int) -> dict[int, Joined] | None:
+def _doubled(rule: Rule, steps: list[Rule], source: int, target: int) -> dict[int, JoinedValue] | None:
     """How values are joined if the rule puts two ways together."""
     first, second = _recursive_goals(rule, rule.head.relation)
     if not _is_same(first.args[source], rule.head.args[source]):
@@ -224,20 +224,20 @@ def _doubled(rule: Rule, steps: list[Rule], source: int, target: int) -> dict[in
     both = [arg.name for goal in (first, second) for arg in goal.args if isinstance(arg, Variable)]
     if len(set(both)) != len(both) - 1:
         return None
-    found: dict[int, Joined] = {}
+    found: dict[int, JoinedValue] = {}
     for at in columns:
         one, two, whole = _bare(first.args[at]), _bare(second.args[at]), _bare(_meant(rule, at))
         match whole:
             case Variable() if whole in (one, two):
-                found[at] = Joined.FIRST if whole == one else Joined.LAST
+                found[at] = JoinedValue.FIRST if whole == one else JoinedValue.LAST
             case Binary("+", left, right) if {left, right} == {one, two}:
-                found[at] = Joined.SUM
+                found[at] = JoinedValue.SUM
             case Call("larger" | "smaller" as name, (left, right)) if {left, right} == {one, two}:
-                found[at] = Joined(name)
+                found[at] = JoinedValue(name)
             case Call("concatPath", (left, right)) if (left, right) == (one, two) and all(
                 _is_path(step, at, source, target) for step in steps
             ):
-                found[at] = Joined.PATH
+                found[at] = JoinedValue.PATH
             case _:
                 return None
     return found
@@ -285,24 +285,24 @@ class _Turned:
         whole = (*atoms, *body) if left else (*_atoms(body), *atoms, *_others(body))
         return Rule(Head(self.step.head.relation, tuple(head)), whole, label, span=self.step.span)
 
-    def _value(self, joined: Joined, part: Term, other: Variable) -> tuple[Term, bool]:
+    def _value(self, joined: JoinedValue, part: Term, other: Variable) -> tuple[Term, bool]:
         """The value of the longer way, and whether it needs that of the shorter one."""
         left = self.side is Side.LEFT
         first, last = (other, part) if left else (part, other)
         bare = _bare(other)
         pair = ListTerm((_bare(self.here), _bare(self.there)))
         match joined:
-            case Joined.FIRST:
+            case JoinedValue.FIRST:
                 return first, left
-            case Joined.LAST:
+            case JoinedValue.LAST:
                 return last, not left
-            case Joined.SUM:
+            case JoinedValue.SUM:
                 return Binary("+", _bare(first), _bare(last)), True
-            case Joined.LARGER | Joined.SMALLER:
+            case JoinedValue.LARGER | JoinedValue.SMALLER:
                 return Call(joined.value, (_bare(first), _bare(last))), True
-            case Joined.PATH:
+            case JoinedValue.PATH:
                 return Call("concatPath", (bare, pair) if left else (pair, bare)), True
-            case Joined.LIST:
+            case JoinedValue.LIST:
                 item = ListTerm((_bare(self.there if left else self.here),))
                 return Call("concat", (bare, item) if left else (item, bare)), True
 
