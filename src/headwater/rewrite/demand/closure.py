@@ -6,7 +6,7 @@
     path(X, Y, C) :- path(X, Z, C1), path(Z, Y, C2), C = C1 + C2.      doubled: two ways make one
 
 All three hold the same rows if what a way carries (its cost, its list of nodes, its first hop) is put together from its
-steps by an operation that does not care how they are bracketed. `JoinedValue` lists those that are known. The body of the
+steps by an operation that does not care how they are bracketed. `JoinedValue` lists the known ones. The body of the
 rule without recursion is the step; the step of a linear rule must be the same up to the names of its variables.
 
 Guarantees: `turned` derives the same rows, given that sums are not of floats, which depend on their order by rounding.
@@ -263,7 +263,7 @@ class _Turned:
     def rule(self, label: str | None) -> Rule:
         left = self.side is Side.LEFT
         source, target = self.closure.source, self.closure.target
-        far = Variable("Far'", location=self._mark(source if left else target))
+        far = Variable("Far'1", location=self._mark(source if left else target))
         goal: list[Term] = [Wildcard() for _ in self.args]
         head: list[Term | Aggregate] = list(self.args)
         goal[source], goal[target] = (far, self.here) if left else (self.there, far)
