@@ -54,6 +54,7 @@ from headwater.engine.border.snapshot import Snapshot, pack, replace_file
 from headwater.engine.codes.moments import moment_of
 from headwater.engine.codes.symbols import Codes, Symbols, encode, find_code
 from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.engine.profile import Profile
 from headwater.engine.shard import Follow, Shard
 from headwater.engine.store.budget import Budget
 from headwater.engine.store.index import Matrix
@@ -99,8 +100,10 @@ class Database:
         guard: Guard | int | None = DEFAULT_GUARD,
         nodes: int = NODES,
         order: Order = "value",
+        profile: bool = False,
     ) -> None:
-        """`nodes` bounds absorption provenance, kept or asked for; `order` that of its variables."""
+        """`nodes` bounds absorption provenance, kept or asked for; `order` that of its variables. With `profile`, what
+        compiled loops find is counted too (see `profile`), which takes up to as long again."""
         if not isinstance(program, CompiledProgram):
             raise TypeError(
                 f"Database takes a compiled program, not {type(program).__name__}; write Database(compile(text))"
@@ -108,6 +111,7 @@ class Database:
         if provenance not in MODES:
             raise ValueError(f"there is no provenance mode {provenance!r}; the modes are {', '.join(MODES)}")
         guard = Guard.of(guard)
+        self._counts_all = profile
         self._prepare(program, provenance, guard, nodes, order, {}, Symbols())
         with held_back():
             self._shard.start()
@@ -374,6 +378,13 @@ class Database:
         self._alive(relation, row)
         return self._row(relation, row, find_code)
 
+    def profile(self) -> Profile:
+        """Where the time went since the database was opened, and the rows that each rule read, made and kept.
+
+        What compiled loops make is known only with `Database(..., profile=True)`.
+        """
+        return self._shard.meter.profile(self._shard.plan)
+
     @property
     def nbytes(self) -> int:
         """Bytes held by all stored rows, with their indexes and witnesses."""
@@ -432,6 +443,7 @@ class Database:
         if about["provenance"] not in MODES or about["order"] not in ("value", "arrival"):
             raise ValueError("there is no such provenance")
         self = cls.__new__(cls)
+        self._counts_all = False
         self._prepare(
             program,
             about["provenance"],
@@ -469,7 +481,9 @@ class Database:
         self._running = self._running.fitted(known)
         plan = plan_of(self._model, known)
         budget = Budget(self._guard.bytes_of(memory_for()))
-        return Shard(plan, self._symbols if symbols is None else symbols, self._keys, self._guard, budget=budget)
+        shard = Shard(plan, self._symbols if symbols is None else symbols, self._keys, self._guard, budget=budget)
+        shard.meter.counts_all = self._counts_all
+        return shard
 
     def _table(self, name: str) -> Table:
         store = self._shard.stores.get(name)

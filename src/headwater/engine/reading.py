@@ -132,11 +132,7 @@ def context(readers: Mapping[str, TableReader], symbols: Symbols, *, holds_nulls
 
 def heads_of(runner: Runner, batch: Batch) -> Codes:
     """The head rows of some bindings."""
-    columns = runner.head_columns(batch)
-    heads = np.empty((batch.size, len(columns)), dtype=np.int64)
-    for at, column in enumerate(columns):
-        heads[:, at] = column
-    return heads
+    return runner.heads(batch)
 
 
 def undo(journal: Journal, readers: Mapping[str, RowSet]) -> None:

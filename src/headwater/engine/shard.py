@@ -9,8 +9,8 @@ row back. A shard knows codes, not values: `border.codec` translates.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
-from dataclasses import dataclass
-from typing import NoReturn, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from headwater.engine.clock import Clock
 from headwater.engine.codes.symbols import Codes, Symbols
 from headwater.engine.driver import drive, step
 from headwater.engine.guard import Guard
+from headwater.engine.profile import Meter
 from headwater.engine.rules.context import Context
 from headwater.engine.rules.delta_rule import Runner
 from headwater.engine.shipping import ALONE, HELD, Activity, Mask, Outboxes, Received, Routing, Shipped
@@ -35,6 +36,7 @@ from headwater.engine.stratum import StratumRunner
 from headwater.engine.transaction import Transaction
 from headwater.language.syntax import Atom, Wildcard
 from headwater.plan.model import FlatRule, Plan
+from headwater.plan.reorder import Orders, in_orders, orders_of
 
 _BULK_FROM = 1 << 12
 Seen = TypeVar("Seen")
@@ -69,7 +71,7 @@ class Shard:
         routing: Routing = ALONE,
         budget: Budget | None = None,
     ) -> None:
-        self.plan = plan
+        self._plan, self._replans = plan, 0
         self.symbols = symbols
         self.guard = guard
         self.keys = keys
@@ -85,11 +87,37 @@ class Shard:
         self._derived = [store for store in self.stores.values() if not store.table.base]
         self.clock = Clock(self.stores, keys)
         self._soft_facts = any(_is_soft(self.stores[plan.rules[number].table]) for number in plan.facts)
-        self.strata = [StratumRunner(stratum, plan, self.context, self.uses) for stratum in plan.strata]
+        self.meter = Meter()
+        self.strata = [StratumRunner(stratum, plan, self.context, self.uses, self.meter) for stratum in plan.strata]
         self.tick = 0
         self.replayable = True
         self._routing = routing
         self._outboxes = Outboxes(self.stores, plan.shipments, routing)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan, with the join orders that are in force."""
+        if self._replans != self.context.replans:
+            now = self.context.replanned
+            self._plan = replace(self._plan, rules=tuple(now.get(rule.id, rule) for rule in self._plan.rules))
+            self._replans = self.context.replans
+        return self._plan
+
+    def join_orders(self) -> dict[str, Any]:
+        """The join orders that were chosen by the data, and for which sizes of tables, as JSON."""
+        chosen = sorted(self.context.replanned.items())
+        return {
+            "planned": [stratum.planned for stratum in self.strata],
+            "orders": [[number, *orders_of(rule).packed] for number, rule in chosen],
+        }
+
+    def restore_join_orders(self, saved: Mapping[str, Any]) -> None:
+        """Join as a shard did that gave these `join_orders`; raises ValueError, KeyError or TypeError if none did."""
+        rules = {rule.id: rule for rule in self.plan.rules}
+        tables = {table.name: table for table in self.plan.tables}
+        anew = [in_orders(rules[number], tables, Orders.of(*packed)) for number, *packed in saved["orders"]]
+        for stratum, planned in zip(self.strata, saved["planned"], strict=True):
+            stratum.restore_plan(planned, anew)
 
     def _lasts(self, rule: FlatRule, position: int) -> bool:
         """Whether heads may go on resting on a row that a version with a later lease replaced: if the
@@ -206,6 +234,7 @@ class Shard:
     # Steps
 
     def _begin(self, cancelled: Callable[[], bool]) -> Transaction:
+        self.meter.transactions += 1
         for stratum in self.strata:
             stratum.begin()
         for store in self._derived:

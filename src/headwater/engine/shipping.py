@@ -19,9 +19,10 @@ import numpy.typing as npt
 from headwater.engine.codes.symbols import Codes
 from headwater.engine.rules.context import Owns, owns_all
 from headwater.engine.store.index import Matrix, Rows
+from headwater.engine.store.marking import distinct
 from headwater.engine.store.states import GONE
 from headwater.engine.store.store import Store
-from headwater.engine.stratum import StratumRun, distinct
+from headwater.engine.stratum import StratumRun
 from headwater.plan.model import Shipment
 
 Mask = npt.NDArray[np.bool_]

@@ -13,33 +13,34 @@ phases alternate with the sums until both rest. That ends where the groups do no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from time import perf_counter
 
 import numpy as np
-import numpy.typing as npt
 
 from headwater.core.errors import EvaluationError
 from headwater.engine.aggregation import Aggregator
 from headwater.engine.best.seen import Seen
 from headwater.engine.best.selection import best_part, rows_with, select
-from headwater.engine.codes.batch import Batch
+from headwater.engine.codes.batch import Batch, stacked
 from headwater.engine.codes.expressions import distinct_rows
 from headwater.engine.codes.symbols import Codes
 from headwater.engine.guard import Watch
+from headwater.engine.profile import Meter
 from headwater.engine.rules.context import Context
 from headwater.engine.rules.delta_rule import Done, Runner
 from headwater.engine.rules.fused_frontier import FusedFrontier
 from headwater.engine.store.budget import RowsSpent
-from headwater.engine.store.index import Index, Rows
-from headwater.engine.store.marking import mark_children, mark_descendants
+from headwater.engine.store.index import Rows
+from headwater.engine.store.journal import NO_ROWS
+from headwater.engine.store.marking import by_store, distinct, mark_children, mark_descendants, versions
 from headwater.engine.store.states import BASE, EVER, GHOST, GONE, MARKED
 from headwater.engine.store.store import Store, Use
 from headwater.engine.stratum_rules import StratumRules
 from headwater.engine.transaction import Transaction
 from headwater.engine.turns import Turns
-from headwater.plan.model import Plan, PlannedStratum
+from headwater.plan.model import FlatRule, Plan, PlannedStratum
 from headwater.program.recursion.strata import Mode
 
 Delta = dict[str, list[Rows]]
@@ -50,11 +51,24 @@ _PASSES = 3
 class StratumRunner:
     """One stratum of a shard: its rules, and a `StratumRun` of them for each transaction that concerns it."""
 
-    def __init__(self, stratum: PlannedStratum, plan: Plan, context: Context, uses: Iterable[Use]) -> None:
+    def __init__(
+        self, stratum: PlannedStratum, plan: Plan, context: Context, uses: Iterable[Use], meter: Meter
+    ) -> None:
         self.stratum = stratum
-        self._rules = StratumRules(stratum, plan, context, uses)
+        self._rules = StratumRules(stratum, plan, context, uses, meter)
         self.outboxes = self._rules.outboxes
         self._seen = None if self.outboxes else Seen.of(stratum.tables, self._rules.flat, context.stores)
+
+    @property
+    def planned(self) -> list[dict[str, int]]:
+        """The sizes of tables that the join orders were chosen for."""
+        return [self._rules.joins.planned, self._rules.pairs.planned]
+
+    def restore_plan(self, planned: Sequence[Mapping[str, int]], rules: Iterable[FlatRule]) -> None:
+        """Go on with join orders that were chosen for these sizes; `rules` of other strata are not looked at."""
+        for orders, sizes in zip((self._rules.joins, self._rules.pairs), planned, strict=True):
+            orders.restore(sizes)
+        self._rules.replan(rule for rule in rules if rule.id in self.stratum.rules)
 
     def begin(self) -> None:
         """A new transaction begins."""
@@ -83,7 +97,7 @@ class StratumRunner:
 
     def _follow(self, seen: Seen, transaction: Transaction) -> bool:
         name = seen.kept.name
-        touched = np.concatenate([transaction.came.get(name, _NO_ROWS), transaction.went.get(name, _NO_ROWS)])
+        touched = np.concatenate([transaction.came.get(name, NO_ROWS), transaction.went.get(name, NO_ROWS)])
         if not seen.follow(touched, transaction.next_tick(), transaction.journal):
             return False
         transaction.close(seen.store)
@@ -91,6 +105,11 @@ class StratumRunner:
 
     def begin_run(self, transaction: Transaction) -> StratumRun:
         """One run, stopped after the first marking, so that shards can tell each other what they marked."""
+        rules = self._rules
+        if rules.joins.due():
+            rules.reorder(rules.joins)
+        if (transaction.went or transaction.fallen or transaction.expired or rules.forbid) and rules.pairs.due():
+            rules.reorder(rules.pairs)  # only what is lost is joined in an order of our choice
         run = StratumRun(self._rules, transaction)
         run.mark(run.lost())
         return run
@@ -107,6 +126,7 @@ class StratumRun:
         self._rules = rules
         self._tx = transaction
         self._watch = Watch(transaction.tally, rules.names)
+        self._kept = 0  # rows that came by rules
         self.delta: Delta = {}
         self._ghosts: list[tuple[Store, Rows]] = []
         self._marked: list[tuple[Store, Rows]] = []
@@ -122,14 +142,16 @@ class StratumRun:
         for parts in self._outgoing.values():
             parts.clear()
         tick = transaction.next_tick()
-        marked = _by_store(self._marked)
+        marked = by_store(self._marked)
         self.derive_again(marked, tick)
         for name, rows in transaction.went.items():
             for runner in rules.allow.get(name, ()):
-                self.offer(runner, runner.from_rows(rows, EVER), tick)
+                with self._measured(runner, rows.size):
+                    self.offer(runner, runner.from_rows(rows, EVER), tick)
         if first:
             for runner in rules.spontaneous:
-                self.offer(runner, runner.from_nothing(), tick)
+                with self._measured(runner, 0):
+                    self.offer(runner, runner.from_nothing(), tick)
         for name, rows in transaction.came.items():
             if name in rules.arrive:
                 rules.context.stores[name].restamp(rows, tick)
@@ -205,7 +227,8 @@ class StratumRun:
             lost.extend((use.child, mark_children(use, rows, transaction.journal)) for use in uses)
         for name, rows in transaction.came.items():
             for runner in rules.forbid.get(name, ()):
-                lost.extend(self.forbidden(runner, rows))
+                with self._measured(runner, rows.size):
+                    lost.extend(self.forbidden(runner, rows))
         return lost
 
     def forbidden(self, runner: Runner, rows: Rows) -> Iterator[tuple[Store, Rows]]:
@@ -213,12 +236,12 @@ class StratumRun:
         store = self._rules.stores[runner.rule.table]
         for batch in runner.from_rows(rows, EVER):
             if store.table.picks:
-                found = self._borne_by(runner.rule.id, store, _matrix(runner, batch))
+                found = self._borne_by(runner.rule.id, store, runner.heads(batch))
                 if found.size:
                     store.set_state(found, MARKED, self._tx.journal)
                     yield store, found
                 continue
-            heads = store.find(_matrix(runner, batch))
+            heads = store.find(runner.heads(batch))
             witnesses = runner.witnesses(batch)
             at = np.flatnonzero(heads >= 0)
             heads, witnesses = heads[at], witnesses[at]
@@ -251,7 +274,7 @@ class StratumRun:
                 head = aggregator.head
                 groups, _ = distinct_rows(aggregator.groups_of(store, rows))
                 aggregator.ask(groups)
-                found = _versions(head.index(aggregator.plan.group), groups, head)
+                found = versions(head.index(aggregator.plan.group), groups, head)
                 if found.size:
                     head.set_state(found, MARKED, self._tx.journal)
                     yield head, found
@@ -271,7 +294,7 @@ class StratumRun:
                 if more.size:
                     frontier.append((use.child, more))
             frontier.extend(self.mark_groups(store, rows))
-        out = _by_store(marked)
+        out = by_store(marked)
         for store, rows in out:
             store.release(rows, self._tx.journal)
             self._note_outgoing(store, rows)
@@ -318,10 +341,14 @@ class StratumRun:
             rows = rows[store.stamp[rows] == MARKED]
             if not rows.size:
                 break
-            if runner.pull is not None:
-                back.append((store, runner.pull.run(rows, tick, self._tx.journal), runner.rule.id))
-            else:
-                back.extend((store, came, runner.rule.id) for came in self._pull_by_steps(runner, store, rows, tick))
+            with self._measured(runner, rows.size):
+                if runner.pull is not None:
+                    runner.looped(None)
+                    found = [runner.pull.run(rows, tick, self._tx.journal)]
+                else:
+                    found = list(self._pull_by_steps(runner, store, rows, tick))
+                self._kept += sum(came.size for came in found)
+            back.extend((store, came, runner.rule.id) for came in found)
         return [(store, came, rule) for store, came, rule in back if came.size]
 
     def _pull_by_steps(self, runner: Runner, store: Store, rows: Rows, tick: int) -> Iterator[Rows]:
@@ -341,7 +368,8 @@ class StratumRun:
     def _pull_groups(self, store: Store, rows: Rows, tick: int) -> None:
         for columns, runner in self._rules.pulls[store.name]:
             keys, _ = distinct_rows(store.data[rows][:, list(columns)].astype(np.int64))
-            self.offer(runner, runner.from_keys(keys, None), tick)
+            with self._measured(runner, keys.shape[0]):
+                self.offer(runner, runner.from_keys(keys, None), tick)
 
     # Rounds
 
@@ -353,18 +381,11 @@ class StratumRun:
                 self._tx.check()
                 columns = runner.head_columns(batch)
                 store.admit(columns)
-                candidates = _stack(columns, batch.size)
+                candidates = stacked(columns, batch.size)
                 witnesses = runner.witnesses(batch)
                 if store.table.picks:
-                    came, lost = select(
-                        store,
-                        candidates,
-                        witnesses,
-                        runner.rule.id,
-                        tick,
-                        self._tx.journal,
-                        self._rules.context.symbols,
-                    )
+                    symbols = self._rules.context.symbols
+                    came, lost = select(store, candidates, witnesses, runner.rule.id, tick, self._tx.journal, symbols)
                     self._lost_place(store, lost)
                 else:
                     came = store.merge(candidates, witnesses, runner.rule.id, tick, self._tx.journal)
@@ -380,9 +401,18 @@ class StratumRun:
         except EvaluationError as problem:
             raise EvaluationError(f"{problem}\n  rule: {self._rules.names.rule(rule)}") from problem
 
+    @contextmanager
+    def _measured(self, runner: Runner, started: int) -> Iterator[None]:
+        """Count what a delta rule does, from so many rows or keys."""
+        began, kept = perf_counter(), self._kept
+        yield
+        seconds = perf_counter() - began
+        self._rules.meter.note(runner, self._tx.rounds, int(started), self._kept - kept, seconds)
+
     def _came(self, store: Store, rows: Rows, rule: int) -> None:
         if not rows.size:
             return
+        self._kept += rows.size
         self.delta.setdefault(store.name, []).append(rows)
         self._note_outgoing(store, rows)
         self._watch.came(rule, rows.size)
@@ -438,6 +468,8 @@ class StratumRun:
             tick = self._tx.tick
             delta, self.delta = self.delta, {}
             self._watch.round()
+            if self._rules.joins.due():
+                self._rules.reorder(self._rules.joins)
             after = self._tx.next_tick()
             for name, parts in delta.items():
                 store = self._rules.context.stores[name]
@@ -487,8 +519,11 @@ class StratumRun:
             self._watch.came(rule, count)
             self._watch.round()
 
-        with self._naming(rule):
+        with self._naming(rule), self._measured(runner, rows.size):
             outcome = runner.fused.run(rows, tick, after, self._tx.journal, pause)
+            if outcome is not None:
+                runner.looped(None)
+                self._kept += outcome[0].size
         if outcome is None:
             return False
         self._lost_place(self._rules.stores[runner.rule.table], outcome[1])
@@ -496,20 +531,30 @@ class StratumRun:
         return True
 
     def _arrived(self, runner: Runner, rows: Rows, tick: int, after: int) -> None:
+        counts = self._rules.meter.counts_all
+        found = runner.fused.count(runner.starters(rows), tick) if counts and runner.fused is not None else None
+        with self._measured(runner, rows.size):
+            self._run(runner, rows, tick, after, found)
+
+    def _run(self, runner: Runner, rows: Rows, tick: int, after: int, found: int | None) -> None:
+        """A delta rule from rows that came; `found` is what its loop will find, if that was counted."""
         outcome = None
         if runner.fused is not None:
             with self._naming(runner.rule.id):
                 outcome = runner.fused.run(runner.starters(rows), tick, after, self._tx.journal)
         if outcome is None and runner.tail is not None:
             store = self._rules.stores[runner.rule.table]
+            counts = self._rules.meter.counts_all
             with self._naming(runner.rule.id):
                 for batch in runner.before_tail(rows, tick):
                     self._tx.check()
+                    runner.looped(runner.tail.count_from(batch, tick) if counts else None)
                     self._came(store, runner.tail.run(batch, tick, after, self._tx.journal), runner.rule.id)
             return
         if outcome is None:
             self.offer(runner, runner.from_rows(rows, tick), after)
             return
+        runner.looped(found)
         store = self._rules.stores[runner.rule.table]
         self._lost_place(store, outcome[1])
         self._came(store, outcome[0], runner.rule.id)
@@ -537,7 +582,7 @@ class StratumRun:
 
     def _fallen(self) -> list[tuple[Store, Rows]]:
         """The rows that lost their place and have not won it back, each once."""
-        fallen, self._ghosts = _by_store(self._ghosts), []
+        fallen, self._ghosts = by_store(self._ghosts), []
         found = [(store, np.unique(rows[store.stamp[rows] == GHOST])) for store, rows in fallen]
         return [(store, rows) for store, rows in found if rows.size]
 
@@ -556,41 +601,3 @@ class StratumRun:
             self.rounds(settle=False)
             self.settle(self._tx.next_tick())
             self._watch.round()
-
-
-def distinct(rows: Rows) -> Rows:
-    """Rows in ascending order, each once; mostly they are so already."""
-    if not (rows[1:] > rows[:-1]).all():
-        rows = np.sort(rows)
-        rows = rows[np.concatenate([[True], rows[1:] > rows[:-1]])]
-    return rows
-
-
-def _by_store(parts: Iterable[tuple[Store, Rows]]) -> list[tuple[Store, Rows]]:
-    merged: dict[Store, list[Rows]] = {}
-    for store, rows in parts:
-        merged.setdefault(store, []).append(rows)
-    return [(store, np.concatenate(pieces)) for store, pieces in merged.items()]
-
-
-def _matrix(runner: Runner, batch: Batch) -> Codes:
-    return _stack(runner.head_columns(batch), batch.size)
-
-
-def _stack(columns: Iterable[npt.NDArray[np.integer[Any]]], size: int) -> Codes:
-    parts = list(columns)
-    out = np.empty((size, len(parts)), dtype=np.int64)
-    for at, column in enumerate(parts):
-        out[:, at] = column
-    return out
-
-
-def _versions(index: Index, keys: Codes, store: Store) -> Rows:
-    """Rows with these keys that are alive or ghosts."""
-    found: list[int] = []
-    for cell in index.cells(keys, store.data).tolist():
-        found.extend(row for row in index.rows_of(cell) if store.stamp[row] > GONE or store.stamp[row] == GHOST)
-    return np.array(found, dtype=np.int32)
-
-
-_NO_ROWS: Rows = np.zeros(0, dtype=np.int32)

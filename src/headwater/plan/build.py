@@ -31,9 +31,9 @@ def build(
     drafts = draft(program, types, owned)
     shipments = () if ships is None else place(program, drafts, ships)
     layers = strata(program)
-    weights = _weights(program, layers)
+    weights, keys = _weights(program, layers), dict(_keys(program, drafts))
     rules = [
-        _flatten(number, replace(rule, weights=weights[_home(rule.table, drafts)]), drafts)
+        flatten(number, replace(rule, weights=weights[_home(rule.table, drafts)], keys=keys), drafts.tables)
         for number, rule in enumerate(drafts.rules)
     ]
     planned = tuple(_strata(program, layers, drafts))
@@ -117,6 +117,18 @@ def _weights(program: Program, layers: tuple[Stratum, ...]) -> dict[str, _Weight
     return weights
 
 
+def _keys(program: Program, drafts: Drafts) -> Iterable[tuple[str, frozenset[int]]]:
+    """Columns on which no two rows of a table agree: a declared key, or the group of an aggregate."""
+    for relation in program.relations:
+        if relation.key is not None:
+            yield relation.name, frozenset(relation.key)
+    for name, table in drafts.tables.items():
+        if table.single:
+            yield name, frozenset(table.picks[0].group)
+    for aggregation in drafts.aggregations:
+        yield aggregation.table, frozenset(aggregation.group)
+
+
 def _home(table: str, drafts: Drafts) -> str:
     """The relation in whose stratum, or before it, a table is filled."""
     return drafts.homes.get(table) or drafts.parts.get(table, table)
@@ -131,12 +143,20 @@ def _adds_up(aggregation: Aggregation) -> bool:
     return any(measure.function not in ("min", "max") for measure in aggregation.measures)
 
 
-def _flatten(number: int, rule: Draft, drafts: Drafts) -> FlatRule:
-    tables = drafts.tables
+def flatten(
+    number: int,
+    rule: Draft,
+    tables: Mapping[str, Table],
+    choose: delta_rules.Choose = delta_rules.structural,
+    last: int | None = None,
+) -> FlatRule:
+    """A rule with its delta rules, whose orders `choose` gives."""
     table = tables[rule.table]
     wanted = [tuple(range(len(table.types)))] if not table.picks else [pick.group for pick in table.picks]
-    pulls = [delta_rules.pull(rule, number, columns, table.types) for columns in dict.fromkeys(wanted)]
     unasked = delta_rules.spontaneous(rule, number)
+    arrive = delta_rules.arrive(rule, number, choose, last)
+    forbid, allow = delta_rules.forbid(rule, number, choose), delta_rules.allow(rule, number, choose)
+    pulls = [delta_rules.pull(rule, number, columns, table.types, choose) for columns in dict.fromkeys(wanted)]
     return FlatRule(
         id=number,
         origin=rule.origin,
@@ -147,9 +167,14 @@ def _flatten(number: int, rule: Draft, drafts: Drafts) -> FlatRule:
         negated=tuple(goal.atom.relation for goal in rule.body if isinstance(goal, Negation)),
         types=rule.types,
         nullable=rule.nullable,
-        arrive=tuple(with_loop(delta_rule, rule, tables) for delta_rule in delta_rules.arrive(rule, number)),
-        forbid=tuple(with_loop(delta_rule, rule, tables) for delta_rule in delta_rules.forbid(rule, number)),
-        allow=tuple(with_loop(delta_rule, rule, tables) for delta_rule in delta_rules.allow(rule, number)),
+        arrive=tuple(with_loop(delta_rule, rule, tables) for delta_rule in arrive),
+        forbid=tuple(with_loop(delta_rule, rule, tables) for delta_rule in forbid),
+        allow=tuple(with_loop(delta_rule, rule, tables) for delta_rule in allow),
         spontaneous=None if unasked is None else with_loop(unasked, rule, tables),
         pulls=tuple(pull_with_loop(pull, rule, tables) for pull in pulls),
+        weights=rule.weights,
+        keys=rule.keys,
+        owned=rule.owned,
+        mine=rule.mine,
+        last=last,
     )

@@ -1,23 +1,25 @@
 """Delta rules: the ways through a rule, with the order of its goals chosen.
 
-The order is greedy: whatever can be tested or computed is done at once; among the atoms left, a fully known one comes
-first of all, then those that share a variable with what is known, because any other multiplies the rows that there are;
-among these the one with the largest share of known columns; at a tie, base tables come before derived ones and the
-rule's own recursion last, because a view is mostly larger than what it is made from. A join that gives nothing that a
-later step needs has to find only one match.
+Whatever can be tested or computed is done at once. The order of the atoms is *structural* unless the data says
+otherwise (`join_order`): among the atoms left, one of which at most one row can match (all columns or a key are known)
+comes first of all, then those that share a variable with what is known, because any other multiplies the rows that
+there are; among these the one with the largest share of known columns; at a tie, base tables come before derived ones
+and the rule's own recursion last, because a view is mostly larger than what it is made from. A join that gives nothing
+that a later step needs has to find only one match.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from headwater.core.types import Type
 from headwater.core.widening import keeps
 from headwater.language import syntax
 from headwater.language.terms import goal_names, names
 from headwater.plan.drafts import Draft
+from headwater.plan.join_order import Choice, Costed, Origin
 from headwater.plan.model import (
     Absent,
     DeltaRule,
@@ -34,6 +36,13 @@ from headwater.plan.model import (
     Var,
     literal,
 )
+
+Choose: TypeAlias = Callable[[Choice], Costed]
+
+
+def structural(choice: Choice) -> Costed:
+    """The order that needs no statistics."""
+    return Costed(choice.structural)
 
 
 def pattern(table: str, args: Sequence[syntax.Term], bound: Iterable[str]) -> Pattern:
@@ -68,8 +77,7 @@ class _Goals:
         self.bound = bound
         self.reads = reads
         self.types = draft.types
-        self.weights = draft.weights
-        self.ordered = draft.ordered
+        self.draft = draft
         self.atoms: dict[int, syntax.Atom] = {}
         self.owned = draft.owned
         self.mine = draft.mine
@@ -79,6 +87,11 @@ class _Goals:
                 self.atoms[len(self.atoms)] = goal
             else:
                 self.others.append(goal)
+
+    def copy(self) -> _Goals:
+        made = _Goals(self.draft, set(self.bound), self.reads)
+        made.atoms, made.others, made.owned = dict(self.atoms), list(self.others), self.owned
+        return made
 
     def take_ready(self) -> Iterable[Step]:
         """Steps for all goals whose variables are known: tests first, and of the assignments only those that a goal
@@ -135,38 +148,65 @@ class _Goals:
             case other:
                 assert_never(other)
 
-    def next_atom(self) -> tuple[int, syntax.Atom]:
+    def next_slot(self) -> int:
+        """The atom that the structural order takes next."""
+        draft = self.draft
+
         def rank(item: tuple[int, syntax.Atom]) -> tuple[bool, bool, float, int, int]:
             slot, atom = item
-            bound = sum(isinstance(arg, syntax.Variable) and arg.name in self.bound for arg in atom.args)
-            constant = sum(not isinstance(arg, syntax.Variable | syntax.Wildcard) for arg in atom.args)
-            share = (bound + constant) / len(atom.args) if atom.args else 1.0
-            return share < 1.0, not bound, -share, self.weights[atom.relation], slot
+            variables = {at: arg.name for at, arg in enumerate(atom.args) if isinstance(arg, syntax.Variable)}
+            bound = [at for at, name in variables.items() if name in self.bound]
+            known = [at for at, arg in enumerate(atom.args) if not isinstance(arg, syntax.Variable | syntax.Wildcard)]
+            known += bound
+            share = len(known) / len(atom.args) if atom.args else 1.0
+            key = draft.keys.get(atom.relation)
+            several = share < 1.0 and (key is None or not key.issubset(known))
+            return several, not bound, -share, draft.weights[atom.relation], slot
 
-        if self.ordered:
-            slot = min(self.atoms)
-        else:
-            slot, _ = min(self.atoms.items(), key=rank)
-        return slot, self.atoms.pop(slot)
+        return min(self.atoms) if draft.ordered else min(self.atoms.items(), key=rank)[0]
 
 
 def _assigns(goal: syntax.Goal, name: str) -> bool:
     return isinstance(goal, syntax.Assign) and goal.variable.name == name
 
 
-def _finish(draft: Draft, rule: int, start: Pattern | None, atom: int | None, goals: _Goals) -> DeltaRule:
+def _finish(
+    draft: Draft,
+    rule: int,
+    start: Pattern | None,
+    atom: int | None,
+    goals: _Goals,
+    choose: Choose,
+    columns: tuple[int, ...] | None = None,
+) -> DeltaRule:
+    """The delta rule with its order; `columns` are those of the head that a pull's start counts within."""
+    if choose is structural:
+        steps, expected = _steps(goals, None), None
+    else:
+        usual = [step.atom for step in _steps(goals.copy(), None) if isinstance(step, Join)]
+        known: dict[str, Origin] = {}
+        if start is not None:
+            known = {name: (start.table, at if columns is None else columns[at]) for at, name in start.binds}
+        chosen = choose(Choice(draft, known, dict(goals.atoms), tuple(usual)))
+        steps, expected = _steps(goals, chosen.order), chosen.made
+    assert not goals.atoms, "an order takes every atom"
+    assert not goals.others, "a safe rule leaves no goal behind"
+    assert goals.owned is None, "a safe rule binds its head"
+    needed = {source.name for source in draft.head if isinstance(source, Var)}
+    return DeltaRule(rule, start, atom, _keep_needed(steps, needed), expected=expected)
+
+
+def _steps(goals: _Goals, order: Sequence[int] | None) -> list[Step]:
+    """All goals as steps, the atoms in an order or, if that is None, in the structural one."""
     steps: list[Step] = list(goals.take_ready())
-    while goals.atoms:
-        slot, body_atom = goals.next_atom()
-        meet = pattern(body_atom.relation, body_atom.args, goals.bound)
+    for at in range(len(goals.atoms)):
+        slot = goals.next_slot() if order is None else order[at]
+        atom = goals.atoms.pop(slot)
+        meet = pattern(atom.relation, atom.args, goals.bound)
         goals.bound.update(name for _, name in meet.binds)
         steps.append(Join(slot, meet, goals.reads[slot], ()))
         steps.extend(goals.take_ready())
-    assert not goals.others, "a safe rule leaves no goal behind"
-    assert goals.owned is None, "a safe rule binds its head"
-    return DeltaRule(
-        rule, start, atom, _keep_needed(steps, {source.name for source in draft.head if isinstance(source, Var)})
-    )
+    return steps
 
 
 def _keep_needed(steps: list[Step], needed: set[str]) -> tuple[Step, ...]:
@@ -206,53 +246,60 @@ def _everything(draft: Draft) -> dict[int, Reads]:
     return dict.fromkeys(range(sum(isinstance(goal, syntax.Atom) for goal in draft.body)), Reads.ALL)
 
 
-def arrive(draft: Draft, rule: int) -> tuple[DeltaRule, ...]:
-    """One delta rule per positive atom: atoms before it read all rows, atoms after it the old ones."""
+def arrive(draft: Draft, rule: int, choose: Choose = structural, last: int | None = None) -> tuple[DeltaRule, ...]:
+    """One delta rule per positive atom: atoms before it read all rows, atoms after it the old ones.
+
+    Where all rows come at once, there are no old ones, and all derivations are found by the delta rule of the `last`
+    atom. That is the last one written, or another that is cheaper to start from.
+    """
     atoms = [goal for goal in draft.body if isinstance(goal, syntax.Atom)]
+    turns = [len(atoms) if slot == last else slot for slot in range(len(atoms))]
     delta_rules = []
     for slot, atom in enumerate(atoms):
         start = pattern(atom.relation, atom.args, ())
-        reads = {other: Reads.ALL if other < slot else Reads.OLD for other in range(len(atoms))}
+        reads = {other: Reads.ALL if turns[other] < turns[slot] else Reads.OLD for other in range(len(atoms))}
         goals = _Goals(draft, {name for _, name in start.binds}, reads)
         del goals.atoms[slot]
-        delta_rules.append(_finish(draft, rule, start, slot, goals))
+        delta_rules.append(_finish(draft, rule, start, slot, goals, choose))
     return tuple(delta_rules)
 
 
-def forbid(draft: Draft, rule: int) -> tuple[DeltaRule, ...]:
+def forbid(draft: Draft, rule: int, choose: Choose = structural) -> tuple[DeltaRule, ...]:
     """A row of a negated atom came: the derivations that held while it was absent.
 
     Other negated atoms are not asked: theirs may have come in the same transaction, and the witness of the head tells
     whether the derivation held.
     """
-    return tuple(_from_negated(draft, rule, goal, still_absent=False) for goal in _negations(draft))
+    return tuple(_from_negated(draft, rule, goal, choose, still_absent=False) for goal in _negations(draft))
 
 
-def allow(draft: Draft, rule: int) -> tuple[DeltaRule, ...]:
+def allow(draft: Draft, rule: int, choose: Choose = structural) -> tuple[DeltaRule, ...]:
     """A row of a negated atom went: the derivations that hold if no row matches now."""
-    return tuple(_from_negated(draft, rule, goal, still_absent=True) for goal in _negations(draft))
+    return tuple(_from_negated(draft, rule, goal, choose, still_absent=True) for goal in _negations(draft))
 
 
 def _negations(draft: Draft) -> list[syntax.Negation]:
     return [goal for goal in draft.body if isinstance(goal, syntax.Negation)]
 
 
-def _from_negated(draft: Draft, rule: int, goal: syntax.Negation, *, still_absent: bool) -> DeltaRule:
+def _from_negated(draft: Draft, rule: int, goal: syntax.Negation, choose: Choose, *, still_absent: bool) -> DeltaRule:
     start = pattern(goal.atom.relation, goal.atom.args, ())
     goals = _Goals(draft, {name for _, name in start.binds}, _everything(draft))
     if not still_absent:
         goals.others = [other for other in goals.others if not isinstance(other, syntax.Negation)]
-    return _finish(draft, rule, start, None, goals)
+    return _finish(draft, rule, start, None, goals, choose)
 
 
 def spontaneous(draft: Draft, rule: int) -> DeltaRule | None:
     """The delta rule of a rule without positive atoms: it starts from nothing."""
     if any(isinstance(goal, syntax.Atom) for goal in draft.body):
         return None
-    return _finish(draft, rule, None, None, _Goals(draft, set(), {}))
+    return _finish(draft, rule, None, None, _Goals(draft, set(), {}), structural)
 
 
-def pull(draft: Draft, rule: int, columns: tuple[int, ...], types: tuple[Type, ...]) -> Pull:
+def pull(
+    draft: Draft, rule: int, columns: tuple[int, ...], types: tuple[Type, ...], choose: Choose = structural
+) -> Pull:
     """From values of some head columns to derivations of such rows. The start's columns count within `columns`.
 
     Who owns a row that is pulled is known: it is there.
@@ -261,7 +308,7 @@ def pull(draft: Draft, rule: int, columns: tuple[int, ...], types: tuple[Type, .
     """
     start = _head_pattern(draft, columns, types)
     goals = _Goals(replace(draft, owned=None), {name for _, name in start.binds}, _everything(draft))
-    return Pull(columns, _finish(draft, rule, start, None, goals))
+    return Pull(columns, _finish(draft, rule, start, None, goals, choose, columns))
 
 
 def _head_pattern(draft: Draft, columns: tuple[int, ...], types: tuple[Type, ...]) -> Pattern:

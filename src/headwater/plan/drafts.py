@@ -50,6 +50,7 @@ class Draft:
     types: dict[str, Type]
     nullable: frozenset[str]
     weights: Mapping[str, int] = field(default_factory=dict)  # tables by expected size, for the join order
+    keys: Mapping[str, frozenset[int]] = field(default_factory=dict)  # columns that no two rows of a table agree on
     owned: Source | None = None  # the value whose owner follows a binding, where not all shards do
     mine: bool = True  # this shard follows what it owns; else, what others own
     ordered: bool = False  # its atoms are to be joined as they stand

@@ -73,6 +73,13 @@ def _aggregation(aggregation: model.Aggregation) -> str:
     return f"aggregate {aggregation.table} <- {measures} over {sources}"
 
 
+def ways(rule: FlatRule) -> list[str]:
+    """What starts each of the delta rules of a rule."""
+    atoms = [goal for goal in rule.body if isinstance(goal, Atom)]
+    named = {id(delta_rule): when for when, delta_rule in _delta_rules(rule, atoms)}
+    return [named[id(delta_rule)] for delta_rule in rule.delta_rules]
+
+
 def _rule(plan: Plan, rule: FlatRule, tables: Mapping[str, Table]) -> Iterator[str]:
     yield f"  rule {print_rule(plan.program_rules[rule.origin])}"
     atoms = [goal for goal in rule.body if isinstance(goal, Atom)]

@@ -9,7 +9,8 @@ rows or head groups (*pull*), and, if it has no positive atom, one that starts f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
 
@@ -384,6 +385,12 @@ class DeltaRule:
     atom: int | None  # the slot of the starting row in a witness, for a positive atom
     steps: tuple[Step, ...]
     loop: Loop = StepByStep("it is searched for derivations")
+    expected: float | None = None  # bindings per starting row, where statistics chose the order
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The atoms that are joined, in order."""
+        return tuple(step.atom for step in self.steps if isinstance(step, Join))
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,6 +419,16 @@ class FlatRule:
     allow: tuple[DeltaRule, ...]  # a row of a negated atom went
     spontaneous: DeltaRule | None
     pulls: tuple[Pull, ...]
+    weights: Mapping[str, int] = field(default_factory=dict)  # as in its draft, from which it can be planned anew
+    keys: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    owned: Source | None = None
+    mine: bool = True
+    last: int | None = None  # the atom that starts where all rows come at once, if that is not the last one
+
+    @property
+    def delta_rules(self) -> tuple[DeltaRule, ...]:
+        """All ways through it in which atoms are joined."""
+        return (*self.arrive, *self.forbid, *self.allow, *(pull.delta_rule for pull in self.pulls))
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ def pack(shard: Shard, about: dict[str, Any]) -> Iterator[bytes | memoryview]:
         "about": about,
         "tick": shard.tick,
         "clock": shard.clock.now,
+        "joins": shard.join_orders(),
         "arrays": places,
         "length": at,
     }
@@ -127,6 +128,7 @@ class Snapshot:
             raise TypeError("its header is none")
         self._tick = _number(header["tick"], range(EVER), "the number of its rounds")
         self._clock = None if header["clock"] is None else _number(header["clock"], _INT64, "its time")
+        self._joins = header.get("joins")  # files of earlier versions have none
         if body.size != header["length"]:
             raise ValueError("it is not as long as its header says")
         self._arrays: dict[tuple[str, str], npt.NDArray[Any]] = {}
@@ -165,6 +167,11 @@ class Snapshot:
             raise self.damaged("two of its symbols are equal, or they are not those of its program")
         if {table for table, _ in self._arrays} != set(shard.stores):
             raise self.damaged("its tables are not those of its program")
+        if self._joins is not None:
+            try:
+                shard.restore_join_orders(self._joins)
+            except (LookupError, TypeError, ValueError, AttributeError) as problem:
+                raise self.damaged(f"its join orders are not those of its program: {problem}") from problem
         shard.tick = self._tick
         shard.clock.now = self._clock
         for store in shard.stores.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,3 +32,12 @@ class Batch:
             {atom: rows[which] for atom, rows in self.rows.items()},
             None if self.origin is None else self.origin[which],
         )
+
+
+def stacked(columns: Iterable[Column], size: int) -> npt.NDArray[np.int64]:
+    """Columns as rows of codes."""
+    parts = list(columns)
+    out = np.empty((size, len(parts)), dtype=np.int64)
+    for at, column in enumerate(parts):
+        out[:, at] = column
+    return out

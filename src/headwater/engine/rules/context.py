@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,13 +24,20 @@ def owns_all(column: npt.NDArray[np.integer[Any]], kind: Type) -> npt.NDArray[np
 class Context:
     """The stores, the symbols, and which values are this shard's own."""
 
-    __slots__ = ("holds_nulls", "owns", "stores", "symbols")
+    __slots__ = ("holds_nulls", "owns", "replanned", "replans", "stores", "symbols")
 
     def __init__(self, stores: dict[str, Store], symbols: Symbols, owns: Owns = owns_all, *, holds_nulls: bool) -> None:
         self.stores = stores
         self.symbols = symbols
         self.owns = owns
         self.holds_nulls = holds_nulls
+        self.replanned: dict[int, FlatRule] = {}  # rules that are joined in other orders than they were planned in
+        self.replans = 0
+
+    def note_replanned(self, rules: Mapping[int, FlatRule]) -> None:
+        """These rules are joined in other orders from now on."""
+        self.replanned.update(rules)
+        self.replans += 1
 
     def expressions(self, rule: FlatRule, *, searching: bool = False) -> Expressions:
         """What evaluates the terms of a rule (see `Expressions`)."""

@@ -15,14 +15,14 @@ import numpy.typing as npt
 from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
 from headwater.core.widening import keeps
-from headwater.engine.codes.batch import Batch, Column
+from headwater.engine.codes.batch import Batch, Column, stacked
 from headwater.engine.codes.columns import to_values
 from headwater.engine.codes.fitting import shown
 from headwater.engine.codes.symbols import Symbols, encode
 from headwater.engine.codes.term_values import Value
 from headwater.engine.rules.context import Context
 from headwater.engine.rules.fused import fused
-from headwater.engine.rules.fused_set import FusedPull, FusedTail
+from headwater.engine.rules.fused_set import FusedCopy, FusedPull, FusedTail
 from headwater.engine.store import kernels
 from headwater.engine.store.index import Rows
 from headwater.engine.store.states import EVER, GONE
@@ -91,6 +91,11 @@ class _Join:
         self._step = step
         self._store = context.stores[step.pattern.table]
         self._key = _Key(step.pattern, self._store, context.symbols)
+
+    def is_empty(self, tick: int) -> bool:
+        """Whether no row can be met. Rows lie in the order in which they came first: mostly one look tells."""
+        newest = tick if self._step.reads is Reads.ALL else tick - 1
+        return not kernels.any_until(self._store.stamp, self._store.size, newest)
 
     def run(self, batch: Batch, tick: int, done: Done | None) -> Iterator[Batch]:
         step, store = self._step, self._store
@@ -167,9 +172,17 @@ class Runner:
         columns: tuple[int, ...] | None = None,
         *,
         searching: bool = False,
+        way: int = 0,
     ) -> None:
-        """`columns` are the head columns that the keys of a pull hold; a pull is `searching` (see `Expressions`)."""
+        """`columns` are the head columns that the keys of a pull hold; a pull is `searching` (see `Expressions`).
+
+        `way` is the place of the delta rule in its rule.
+        """
         self.rule = rule
+        self.way = way
+        self.expected = delta_rule.expected
+        self._met = 0
+        self._made: int | None = 0
         loop = fused(delta_rule, rule, context)
         self.tail = loop if isinstance(loop, FusedTail) else None
         self.pull = loop if isinstance(loop, FusedPull) else None
@@ -209,6 +222,21 @@ class Runner:
                     self._steps.append(step)
                 case other:
                     assert_never(other)
+        self._joins = [step for step in self._steps if isinstance(step, _Join)]
+
+    def taken(self) -> tuple[int, int | None]:
+        """Rows met and bindings made since this was last asked; None where a loop did not count them."""
+        taken = self._met, self._made
+        self._met, self._made = 0, 0
+        return taken
+
+    def looped(self, found: int | None) -> None:
+        """A compiled loop has found so many bindings; None: it did not count them."""
+        if found is None or self._made is None:
+            self._made = None
+        else:
+            self._met += 0 if isinstance(self.fused, FusedCopy) else found
+            self._made += found
 
     def before_tail(self, rows: Rows, tick: int) -> Iterator[Batch]:
         """Bindings of all goals but the last join."""
@@ -216,9 +244,10 @@ class Runner:
 
     def from_rows(self, rows: Rows, tick: int, until: int | None = None) -> Iterator[Batch]:
         """Bindings that use one of these rows where the delta rule starts, after all steps or those before `until`."""
-        end = len(self._steps) if until is None else until
         start = self._delta_rule.start
         assert start is not None
+        if self._meets_nothing(tick):
+            return
         data = self._context.stores[start.table].data
         for at in range(0, rows.size, _BUFFER):
             chunk = self.starters(rows[at : at + _BUFFER])
@@ -226,7 +255,11 @@ class Runner:
                 batch = Batch(chunk.size, {name: data[chunk, column] for column, name in start.binds})
                 if self._delta_rule.atom is not None:
                     batch.rows[self._delta_rule.atom] = chunk
-                yield from self._flow(batch, 0, tick, None, end)
+                yield from self._flow(batch, 0, tick, None, until)
+
+    def _meets_nothing(self, tick: int) -> bool:
+        """Whether one of several joins surely meets no row: then the others would be made for nothing."""
+        return len(self._joins) > 1 and any(join.is_empty(tick) for join in self._joins)
 
     def starters(self, rows: Rows) -> Rows:
         """Of these rows those that the delta rule's start matches."""
@@ -313,10 +346,13 @@ class Runner:
             step = self._steps[position]
             if isinstance(step, _Join):
                 for wider in step.run(batch, tick, done):
+                    self._met += wider.size
                     yield from self._flow(wider, position + 1, tick, done, end)
                 return
             batch = self._one(batch, step)
         if batch.size:
+            if end is None and self._made is not None:
+                self._made += batch.size
             yield batch
 
     def _one(self, batch: Batch, step: _Absent | Let | Test | Owned) -> Batch:
@@ -352,6 +388,10 @@ class Runner:
             else:
                 columns.append(batch.columns[source])
         return columns
+
+    def heads(self, batch: Batch) -> npt.NDArray[np.int64]:
+        """The head rows for these bindings."""
+        return stacked(self.head_columns(batch), batch.size)
 
     def _cast_head(self, batch: Batch, at: int) -> Value:
         """A column of the head whose variable has another type."""

@@ -33,6 +33,10 @@ class FusedBest(PickLoop):
             self._short = (side, column, column_of(self._value, LEFT), weight, self._constant)
             self._carried = (column if side == RIGHT else -1, weight)
 
+    def count(self, rows: Rows, tick: int) -> int | None:
+        """As `FusedCopy.count`."""
+        return self._probe.count(rows, None, tick)
+
     def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Outcome | None:
         """As `FusedJoin.run`; None when the groups do not lie close enough together for direct addressing.
 

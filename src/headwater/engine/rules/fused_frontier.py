@@ -46,6 +46,10 @@ class FusedFrontier(PickLoop):
         self._constants = np.array([code if side == CONSTANT else 0 for side, code in self._group], dtype=np.int64)
         self._sieves = dict(zip((LEFT, RIGHT), loop.sieves, strict=True))
 
+    def count(self, rows: Rows, tick: int) -> int | None:
+        """Not known: it goes on from rows that it finds itself."""
+        return None
+
     def run(self, rows: Rows, tick: int, after: int, journal: Journal, pause: Pause | None = None) -> Outcome | None:
         """As `FusedJoin.run`; None when groups do not lie close together, or rows have lost their witnesses.
 

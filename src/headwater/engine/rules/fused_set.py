@@ -23,6 +23,10 @@ _BUFFERED = 1 << 16
 class FusedCopy:
     """See `CopyLoop`."""
 
+    def count(self, rows: Rows, tick: int) -> int | None:
+        """How many head rows these starting rows give, equal ones too."""
+        return int(rows.size)
+
     def __init__(self, loop: CopyLoop, start: str, owned: Owned | None, rule: FlatRule, context: Context) -> None:
         self._loop = loop
         self._left = context.stores[start]
@@ -62,6 +66,10 @@ class _Merging:
         self._places = as_places(places)
         self._short = loop.short
         self._ends = (*places[0], *places[-1])
+
+    def count(self, rows: Rows, tick: int) -> int | None:
+        """As `FusedCopy.count`."""
+        return self._probe.count(rows, None, tick)
 
     def _merge(
         self, rows: Rows, left: Matrix | None, witnesses: Rows, slots: npt.NDArray[np.int64], tick: int, after: int,
@@ -127,12 +135,20 @@ class FusedTail(_Merging):
         """Head rows that these bindings give, alive from round `after` on."""
         if self._probe.right.size == 0:
             return NO_ROWS
-        left = np.empty((batch.size, len(self._names)), dtype=np.int64)
-        for at, name in enumerate(self._names):
-            left[:, at] = batch.columns[name]
+        left = self._left(batch)
         witnesses = np.stack([batch.rows[int(slot)] for slot in self._slots], axis=1)
         self._head.admit_range(*self._probe.bounds(self._places, left))
         return self._merge(np.arange(batch.size, dtype=np.int32), left, witnesses, self._slots, tick, after, journal)
+
+    def count_from(self, batch: Batch, tick: int) -> int:
+        """How many head rows these bindings give, equal ones too."""
+        return self._probe.count(NO_ROWS, self._left(batch), tick)
+
+    def _left(self, batch: Batch) -> npt.NDArray[np.int64]:
+        left = np.empty((batch.size, len(self._names)), dtype=np.int64)
+        for at, name in enumerate(self._names):
+            left[:, at] = batch.columns[name]
+        return left
 
 
 class FusedPull:

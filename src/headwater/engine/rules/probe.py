@@ -12,6 +12,7 @@ import numpy.typing as npt
 from headwater.core.types import Type
 from headwater.engine.codes.symbols import NULL, Symbols, encode
 from headwater.engine.rules.context import Context
+from headwater.engine.store import kernels
 from headwater.engine.store.index import Box, Lists, Matrix, Rows, box_of
 from headwater.engine.store.states import GONE
 from headwater.engine.store.store import Store
@@ -102,6 +103,15 @@ class RowProbe:
         """What `bounds` depend on."""
         left, right = self.left.bounds, self.right.bounds
         return left, left.version, right, right.version
+
+    def count(self, rows: Rows, left: Matrix | None, tick: int) -> int:
+        """How many rows starting rows meet, those of `left` or, if that is None, of the probe's own table."""
+        data = self.left.data[rows] if left is None else left
+        keys = np.empty((data.shape[0], self.key_from.size), dtype=np.int64)
+        for at, (column, constant) in enumerate(zip(self.key_from.tolist(), self.constants.tolist(), strict=True)):
+            keys[:, at] = constant if column < 0 else data[:, column]
+        index, right = self.right.index(self.columns), self.right
+        return int(kernels.count_met(index.cells(keys, right.data), index.arrays, right.stamp, self.newest(tick)))
 
     def carried(self, column: int, reads: int) -> Matrix:
         """A column of `right` in the order in which its index has the rows; empty where there is none."""

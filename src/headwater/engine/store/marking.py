@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+import numpy.typing as npt
 
 from headwater.engine.store import kernels
+from headwater.engine.store.index import Index
 from headwater.engine.store.journal import NO_ROWS, Entry, Journal, Rows
+from headwater.engine.store.states import GHOST, GONE
 from headwater.engine.store.store import Store, Use, resized
 
 
@@ -55,3 +60,27 @@ def mark_descendants(store: Store, rows: Rows, journal: Journal) -> Rows:
     if count > rows.size:
         journal.note(store, Entry(queue[rows.size : count].copy(), old[rows.size : count].copy()))
     return queue[:count]
+
+
+def distinct(rows: Rows) -> Rows:
+    """Rows in ascending order, each once; mostly they are so already."""
+    if not (rows[1:] > rows[:-1]).all():
+        rows = np.sort(rows)
+        rows = rows[np.concatenate([[True], rows[1:] > rows[:-1]])]
+    return rows
+
+
+def by_store(parts: Iterable[tuple[Store, Rows]]) -> list[tuple[Store, Rows]]:
+    """The rows of each store together."""
+    merged: dict[Store, list[Rows]] = {}
+    for store, rows in parts:
+        merged.setdefault(store, []).append(rows)
+    return [(store, np.concatenate(pieces)) for store, pieces in merged.items()]
+
+
+def versions(index: Index, keys: npt.NDArray[np.int64], store: Store) -> Rows:
+    """Rows with these keys that are alive or ghosts."""
+    found: list[int] = []
+    for cell in index.cells(keys, store.data).tolist():
+        found.extend(row for row in index.rows_of(cell) if store.stamp[row] > GONE or store.stamp[row] == GHOST)
+    return np.array(found, dtype=np.int32)

@@ -137,6 +137,33 @@ def expand(cells, index_arrays, stamp, newest, at, place, linked, left, right):
 
 
 @kernel
+def count_met(cells, index_arrays, stamp, newest):
+    """How many pairs `expand` would give."""
+    index = IndexArrays(*index_arrays)
+    begin, order, heads, chain = index.begin, index.order, index.heads, index.chain
+    count = 0
+    for at in range(cells.size):
+        if cells[at] >= 0:
+            place, last, linked = begin_cell(cells[at], begin, heads)
+            while True:
+                row, place, linked = next_row(place, last, linked, order, chain)
+                if row < 0:
+                    break
+                if 0 < stamp[row] <= newest:
+                    count += 1
+    return count
+
+
+@kernel
+def any_until(stamp, size, newest):
+    """Whether any of the first rows is alive and came no later than round `newest`."""
+    for row in range(size):  # noqa: SIM110
+        if 0 < stamp[row] <= newest:
+            return True
+    return False
+
+
+@kernel
 def exists(cells, index_arrays, stamp, newest, out):
     """For every key some row alive with it that came no later than round `newest`, or -1."""
     index = IndexArrays(*index_arrays)

@@ -1,0 +1,164 @@
+"""Where the time of a database goes: per rule, per way through it, and per round.
+
+A `Meter` counts while rules run. It costs two looks at a clock for each delta rule that runs in a round, whatever the
+number of rows, so it always counts. What compiled loops find before they drop duplicates is known only if it is looked
+up a second time; a meter does that if it is told to (`counts_all`), and leaves that work out of the seconds.
+
+A `Profile` is what a meter has counted so far, with the rules as they were written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+
+from headwater.engine.rules.delta_rule import Runner
+from headwater.language.datalog.printer import print_rule
+from headwater.plan.explain import ways
+from headwater.plan.model import Plan
+
+_KEPT = 10_000  # the latest runs of rules in rounds
+START = -1  # the way of a rule that starts from no row
+_Run = tuple[int, int, int, int, tuple[int, int, int | None, int, float | None, float]]
+
+
+@dataclass(slots=True)
+class _Counts:
+    """What one way through one rule has done."""
+
+    runs: int = 0
+    started: int = 0
+    read: int = 0
+    made: int | None = 0
+    kept: int = 0
+    expected: float | None = 0.0
+    seconds: float = 0.0
+
+    def add(self, started: int, read: int, made: int | None, kept: int, expected: float | None, seconds: float) -> None:
+        self.runs += 1
+        self.started += started
+        self.read += read
+        self.made = None if made is None or self.made is None else self.made + made
+        self.kept += kept
+        self.expected = None if expected is None or self.expected is None else self.expected + expected
+        self.seconds += seconds
+
+
+class Meter:
+    """Counts what the rules of a shard do."""
+
+    __slots__ = ("_by_way", "_rounds", "counts_all", "transactions")
+
+    def __init__(self) -> None:
+        self.counts_all = False
+        self.transactions = 0
+        self._by_way: dict[tuple[int, int], _Counts] = {}
+        self._rounds: deque[_Run] = deque(maxlen=_KEPT)
+
+    def note(self, runner: Runner, turn: int, started: int, kept: int, seconds: float) -> None:
+        """A delta rule has run in a round, from so many rows or keys."""
+        met, made = runner.taken()
+        expected = None if runner.expected is None else runner.expected * started
+        counted = started, started + met, made, kept, expected, seconds
+        key = runner.rule.id, runner.way
+        counts = self._by_way.get(key)
+        if counts is None:
+            counts = self._by_way[key] = _Counts()
+        counts.add(*counted)
+        self._rounds.append((self.transactions, turn, *key, counted))
+
+    def profile(self, plan: Plan) -> Profile:
+        """What was counted so far."""
+        texts: dict[tuple[int, int], tuple[str, str]] = {}
+        for rule in plan.rules:
+            written = plan.program_rules[rule.origin]
+            text = print_rule(written.origin or written)
+            texts.update(((rule.id, at), (text, way)) for at, way in enumerate(ways(rule)))
+            texts[rule.id, START] = text, "at the start"
+        found = [RuleWork(*texts[key], **asdict(counts)) for key, counts in self._by_way.items()]
+        rounds = []
+        for at, turn, number, way, counts in self._rounds:
+            text, when = texts[number, way]
+            rounds.append(RoundWork(at, turn, text, when, *counts))
+        return Profile(self.transactions, tuple(sorted(found, key=lambda work: -work.seconds)), tuple(rounds))
+
+
+@dataclass(frozen=True, slots=True)
+class RuleWork:
+    """What one way through one rule has done since the database was opened.
+
+    Each run started from `started` rows; `read` counts them and the rows that they met, `made` the head rows found
+    (None: not counted), `kept` those that were new; `expected` is what statistics led the planner to expect for `made`.
+    """
+
+    rule: str
+    way: str
+    runs: int
+    started: int
+    read: int
+    made: int | None
+    kept: int
+    expected: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoundWork:
+    """The same for one round of one transaction."""
+
+    transaction: int
+    round: int
+    rule: str
+    way: str
+    started: int
+    read: int
+    made: int | None
+    kept: int
+    expected: float | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Where the time goes: prints as a table, the slowest way through a rule first; `json()` has the rounds too."""
+
+    transactions: int
+    rules: tuple[RuleWork, ...]
+    rounds: tuple[RoundWork, ...] = field(repr=False)  # the latest ones
+
+    @property
+    def seconds(self) -> float:
+        """The time that rules took."""
+        return sum(work.seconds for work in self.rules)
+
+    def json(self, *, indent: int | None = 2) -> str:
+        """All of it as JSON."""
+        return json.dumps({**asdict(self), "seconds": self.seconds}, indent=indent)
+
+    def __str__(self) -> str:
+        title = f"{self.seconds:.3f} s in rules, {self.transactions:,} transactions"
+        if not self.rules:
+            return f"{title}: no rule has run yet"
+        return "\n".join((title, *_table(self.rules)))
+
+
+_HEADS = ("seconds", "runs", "started", "read", "made", "expected", "kept", "rule")
+
+
+def _table(works: Iterable[RuleWork]) -> Iterator[str]:
+    """Rows of cells, numbers flush right, and under each rule its way."""
+    rows: list[Sequence[str]] = [_HEADS]
+    for work in works:
+        numbers = (work.runs, work.started, work.read, work.made, work.expected, work.kept)
+        rows.append((f"{work.seconds:.4f}", *map(_shown, numbers), work.rule))
+        rows.append(("",) * (len(_HEADS) - 1) + (f"  {work.way}",))
+    widths = [max(len(row[at]) for row in rows) for at in range(len(_HEADS) - 1)]
+    for row in rows:
+        cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=False)]
+        yield "  ".join((*cells, row[-1]))
+
+
+def _shown(number: float | None) -> str:
+    return "-" if number is None else f"{number:,.0f}"
