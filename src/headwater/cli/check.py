@@ -69,6 +69,10 @@ class _Outcome:
 
 def _outcome(file: str) -> _Outcome:
     try:
+        if file.lower().endswith(".lorel"):
+            from headwater.semistructured.views import compile_views  # as late as the files that need it
+
+            return _Outcome(file, compile_views(read_source(file)).program.checked)
         return _Outcome(file, compile_tree(read_program(file)).checked)
     except ProgramError as error:
         return _Outcome(file, error)

@@ -8,6 +8,9 @@ import typer
 
 from headwater.cli.screen.report import exit_status, show
 from headwater.core.errors import ProgramError
+from headwater.core.source import Source
+from headwater.language.lorel import parse_update
+from headwater.language.reading import read_source
 from headwater.pipeline import STAGES, CompiledProgram, compile_file
 from headwater.program.nearest import nearest
 from headwater.rewrite.rules import LEASE_RULES, OPTIONAL, RULES, TIME_RULES, trace
@@ -40,6 +43,12 @@ def plan(
         list[str] | None,
         typer.Option("--disable", metavar="NAME", help="Switch a rewrite off (repeatable).", show_default=False),
     ] = None,
+    update: Annotated[
+        str | None,
+        typer.Option(
+            "--update", metavar="UPDATE", help="Show how a view over documents follows this update.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Show a program as text at any stage from source to plan.
 
@@ -52,10 +61,15 @@ def plan(
         headwater plan paths.dl --stage spark
 
         headwater plan paths.dl --trace --disable aggregate_selection
+
+        headwater plan view.lorel --update 'Ins(&10, Ingredient, &15)'
     """
     disabled = _are_rewrites(disable or [])
+    of_views = file.lower().endswith(".lorel")
+    if update is not None and not of_views:
+        raise typer.BadParameter("--update is for views over documents (.lorel)")
     try:
-        program = compile_file(file, disabled=disabled)
+        program = _views_program(file, disabled, update) if of_views else compile_file(file, disabled=disabled)
     except ProgramError as error:
         show(error.diagnostics)
         raise typer.Exit(exit_status(error)) from None
@@ -68,6 +82,20 @@ def plan(
             _show_lines("+", step.added)
         typer.echo("" if steps else "% no rewrite changed anything\n", nl=bool(steps))
     typer.echo((_on_shards(program) if stage == "spark" else program.explain(stage)).rstrip("\n"))
+
+
+def _views_program(file: str, disabled: list[str], update: str | None) -> CompiledProgram:
+    """The program of the views of a file; with an update, what it means to them is shown instead."""
+    from headwater.semistructured.views import compile_views, explain_update  # as late as the commands that need it
+
+    views = compile_views(read_source(file), disabled=disabled)
+    if update is None:
+        return views.program
+    given = parse_update(Source("--update", update))
+    show(views.warnings)
+    for view in views.views:
+        typer.echo(explain_update(view.definition, given))
+    raise typer.Exit
 
 
 def _on_shards(program: CompiledProgram) -> str:

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from headwater.semistructured.views.compiling import CompiledViews, compile_views
 from headwater.semistructured.views.known import KnownNames
 from headwater.semistructured.views.model import ViewOrder, ViewPart, ViewProgram, program_text, program_tree
 from headwater.semistructured.views.translate import translate, translate_all
+from headwater.semistructured.views.updates.explaining import explain_update
+from headwater.semistructured.views.updates.relevance import (
+    Relevance,
+    RelevantOids,
+    StoreLabels,
+    relevant_oids,
+    relevant_variables,
+)
 
 __all__ = [
+    "CompiledViews",
     "KnownNames",
+    "Relevance",
+    "RelevantOids",
+    "StoreLabels",
     "ViewOrder",
     "ViewPart",
     "ViewProgram",
+    "compile_views",
+    "explain_update",
     "program_text",
     "program_tree",
+    "relevant_oids",
+    "relevant_variables",
     "translate",
     "translate_all",
 ]

@@ -3,7 +3,7 @@
 A value is three columns of `atom`: kind, text and number. Two values compare
 
 - by number, if at least one of them is an int or a real. A string takes part if it reads as a number. Two ints are
-  equal if their texts are, because a float does not hold every int;
+  equal if their texts are, and so are an int from 2^53 on and a string, because floats do not tell them apart;
 - as equal, if both are null;
 - by text otherwise: strings, booleans, and times, whose texts sort as the times do. A string in the view's own
   text that reads as a time compares with times as one.
@@ -26,7 +26,7 @@ from headwater.language.syntax import Atom, Call, Condition, Constant, Term, Var
 from headwater.semistructured.schema import ATOM, BOOL, INT, NULL, REAL, STRING, TIME, number_of
 from headwater.semistructured.views.writer import Body, RuleWriter, compared, number, text
 
-_EXACT = 2**53  # up to here a float holds every int
+_EXACT = 2**53 - 1  # up to here no two ints have the same float
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +160,9 @@ def _against(op: str, value: AtomicValue) -> list[list[_Test]]:
         case str():
             return _against_text(op, value, number_of(value), time_of(value))
         case int() if abs(value) > _EXACT and op in ("=", "!="):
-            exact = [_Test("kind", "=", INT), _Test("text", op, str(value))]
-            return [exact, [_Test("kind", "!=", INT), _Test("number", op, float(value))]]
+            exact = [[_Test("kind", "=", kind), _Test("text", op, str(value))] for kind in (INT, STRING)]
+            others = [_Test("kind", "!=", INT), _Test("kind", "!=", STRING), _Test("number", op, float(value))]
+            return [*exact, others]
         case int() | float():
             return [[_Test("number", op, float(value))]]
         case _:
@@ -227,10 +228,10 @@ def _objects(writer: RuleWriter, op: str, one: Term, other: Term) -> list[Body]:
             Atom(ATOM, (other, Wildcard(), words, Wildcard())),
         )
         joined = Atom(ATOM, (other, other_kind, Wildcard(), amount))
-        either = Condition(_by_number(kind, other_kind))
+        either = Condition(_by_number(kind, amount, other_kind, amount))
         return [same, by_text, (Atom(ATOM, (one, kind, Wildcard(), amount)), joined, either)]
     if op == "!=":
-        numeric = _by_number(kind, other_kind)
+        numeric = _by_number(kind, amount, other_kind, other_amount)
         by_number: Body = (*rows, Condition(numeric), compared(amount, "!=", other_amount))
         return [by_number, (*rows, Condition(numeric, negated=True), compared(words, "!=", other_words))]
     numeric = Call("any_true", tuple(_is(each, name) for each in (kind, other_kind) for name in (INT, REAL)))
@@ -240,13 +241,17 @@ def _objects(writer: RuleWriter, op: str, one: Term, other: Term) -> list[Body]:
     ]
 
 
-def _by_number(kind: Term, other: Term) -> Call:
-    """Whether two values are equal by their numbers: one of them is a real, or exactly one an int."""
+def _by_number(kind: Term, amount: Term, other: Term, other_amount: Term) -> Call:
+    """Whether two values are equal by their numbers: one of them is a real, or exactly one an int that floats hold."""
     one_int = (
-        Call("all_true", (_is(kind, INT), _is_not(other, INT))),
-        Call("all_true", (_is(other, INT), _is_not(kind, INT))),
+        Call("all_true", (_is(kind, INT), _is_not(other, INT), _is_exact(amount))),
+        Call("all_true", (_is(other, INT), _is_not(kind, INT), _is_exact(other_amount))),
     )
     return Call("any_true", (_is(kind, REAL), _is(other, REAL), *one_int))
+
+
+def _is_exact(amount: Term) -> Call:
+    return Call("is_at_most", (Call("abs", (amount,)), number(_EXACT)))
 
 
 def _is(kind: Term, name: str) -> Call:

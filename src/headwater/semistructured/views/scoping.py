@@ -30,9 +30,36 @@ def identifiers(node: Any) -> Iterator[tree.Identifier]:
             yield from identifiers(getattr(node, each.name))
 
 
+def free_names(node: Any, bound: frozenset[str] = frozenset()) -> Iterator[str]:
+    """The names that paths in a part of the tree begin with, less the variables that the part defines itself."""
+    match node:
+        case tree.Identifier(name):
+            if name not in bound:
+                yield name
+        case tuple():
+            for item in node:
+                yield from free_names(item, bound)
+        case tree.SelectQuery(items, sources, where, adjuncts, order):
+            for source in sources:
+                yield from free_names(source.source, bound)
+                bound |= {source.variable.name} if source.variable is not None else set()
+            yield from free_names((where, items, adjuncts, order), bound)
+        case tree.ExistsIn(variable, source, condition) | tree.ForAll(variable, source, condition):
+            yield from free_names(source, bound)
+            own = {variable.name} if isinstance(variable, tree.Identifier) else set()
+            yield from free_names(condition, bound | own)
+        case Span():
+            pass
+        case _ if is_dataclass(node):
+            for each in fields(node):
+                yield from free_names(getattr(node, each.name), bound)
+        case _:
+            pass
+
+
 def roots(node: Any) -> tuple[str, ...]:
-    """The names that paths in a part of the tree begin with, once each."""
-    return tuple(dict.fromkeys(each.name for each in identifiers(node)))
+    """The same, once each."""
+    return tuple(dict.fromkeys(free_names(node)))
 
 
 class HiddenNames:
@@ -78,27 +105,36 @@ class _Sharing:
         query = self._with_sources(self._query)
         wanted = {prefix for path in self._outer_paths(query) if (prefix := self._labels(path))}
         split = [part for item in query.sources for part in self._split(item, wanted)]
-        items = tuple(replace(item, operand=self._operand(item.operand)) for item in query.items)
+        several = len(query.items) > 1
+        items = tuple(
+            replace(item, operand=self._operand(item.operand), label=item_label(item) if several else item.label)
+            for item in query.items
+        )
         order = tuple(replace(item, operand=self._operand(item.operand)) for item in query.order)
         where = None if query.where is None else self._condition(query.where)
         found = replace(query, items=items, sources=tuple(split), where=where, order=order)
         return SharedQuery(found, tuple(self._problems))
 
     def _with_sources(self, query: tree.SelectQuery) -> tree.SelectQuery:
-        """Without a from clause, the paths of the select clause are the sources."""
-        if query.sources:
+        """Without a from clause, the path of the select clause is the source; of several, what they begin with."""
+        paths = [each for item in query.items if isinstance(each := item.operand, tree.PathExpression) and each.steps]
+        labelled = [labels for path in paths if (labels := self._labels(path))]
+        if query.sources or not labelled or len(labelled) < len(paths):
             return query
-        sources, items = [], []
-        for item in query.items:
-            operand = item.operand
-            if isinstance(operand, tree.PathExpression) and operand.steps:
-                variable = self._hidden.take()
-                self._variables.add(variable.name)
-                sources.append(tree.FromItem(operand, variable, span=item.span))
-                label = item.label or (item_label(item) if len(query.items) > 1 else None)
-                item = replace(item, operand=tree.PathExpression(variable, span=operand.span), label=label)
-            items.append(item)
-        return replace(query, sources=tuple(sources), items=tuple(items))
+        variable = self._hidden.take()
+        if len(query.items) == 1:
+            self._variables.add(variable.name)
+            item = replace(query.items[0], operand=tree.PathExpression(variable, span=paths[0].span))
+            return replace(query, sources=(tree.FromItem(paths[0], variable, span=item.span),), items=(item,))
+        # Each path keeps at least its last step: the objects it selects are many, what it begins with is one.
+        prefixes = [labels[: len(path.steps)] for path, labels in zip(paths, labelled, strict=True)]
+        common = sum(
+            all(each[: end + 1] == prefixes[0][: end + 1] for each in prefixes) for end in range(len(prefixes[0]))
+        )
+        if common < 2:
+            return query
+        source = replace(paths[0], steps=paths[0].steps[: common - 1])
+        return replace(query, sources=(tree.FromItem(source, variable, span=source.span),))
 
     def _outer_paths(self, query: tree.SelectQuery) -> Iterator[tree.PathExpression]:
         for item in query.items:

@@ -32,6 +32,8 @@ from headwater.semistructured.views.queries import QueryRules, Scope
 from headwater.semistructured.views.scoping import item_label, roots, shared
 from headwater.semistructured.views.writer import Body, RuleWriter, integer, never, number, text
 
+_WHOLE = 2**53  # below this, every whole float is an int
+
 
 def translate(view: tree.ViewDefinition, known: KnownNames | None = None) -> ViewProgram:
     """The rules of a view. With the names and labels of the store, warnings tell of those that nearly match one."""
@@ -205,10 +207,12 @@ class _ViewTranslation:
             case TextValue(term):
                 return (), (text(STRING), term, Call("try_to_float", (text(""),)))
             case NumberValue(term):
-                whole = Call("to_int", (term,))
-                is_whole = Call("is_equal", (Call("to_float", (whole,)), term))
+                small = Call("is_less", (Call("abs", (term,)), number(_WHOLE)))
+                is_whole = Call("all_true", (small, Call("is_equal", (Call("mod", (term, number(1))), number(0)))))
                 kind_term = Call("if", (is_whole, text(INT), text(REAL)))
-                words_term = Call("if", (is_whole, Call("to_string", (whole,)), Call("to_string", (term,))))
+                words_term = Call(
+                    "if", (is_whole, Call("to_string", (Call("to_int", (term,)),)), Call("to_string", (term,)))
+                )
                 return (), (kind_term, words_term, term)
 
     def _with(self, bound: _Bound, query: tree.SelectQuery, part: ViewPart) -> None:
