@@ -21,8 +21,9 @@ from dataclasses import dataclass, replace
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import CheckProblem
+from headwater.core.types import Type
 from headwater.engine.border.learnt_types import Known
-from headwater.language.syntax import Aggregate, Atom, Constant, Head, Rule, Term, Variable
+from headwater.language.syntax import Aggregate, Atom, Constant, Head, Rule, Term, Variable, Wildcard
 from headwater.language.terms import body_atoms
 from headwater.pipeline import CompiledProgram
 from headwater.program.model import Column, Program, Relation, Selection
@@ -44,6 +45,8 @@ class Box:
     outbox: str
     inbox: str
     receiver: int  # column of outbox and inbox; the sender is column 0 of both
+    sent: str | None = None  # where rows that were sent are kept, with their proofs, if they carry any
+    copies: bool = False  # rows of another relation, for rules that join them with a link to their node
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +64,17 @@ def local_model(program: CompiledProgram) -> Program:
     return program.rewritten_by(RULES + TIME_RULES)
 
 
-def boxed(model: Program, known: Known) -> BoxedProgram:
-    """`model` over data of these types, localised, with boxes wherever a head lives elsewhere than its body."""
+def boxed(model: Program, known: Known, carrying: frozenset[str] = frozenset()) -> BoxedProgram:
+    """`model` over data of these types, localised, with boxes wherever a head lives elsewhere than its body.
+
+    Inboxes of the relations in `carrying` have one column more, the number of a row's proof, which is no part of the
+    row's identity; beside them stand tables of what was sent, of the same form.
+    """
     typed = with_types(model, infer(model, known))
     local = rewrite(typed, rules=NETWORK_RULES)
     local = with_types(local, infer(local, known))
     relations = {relation.name: relation for relation in local.relations}
+    written = {relation.name for relation in model.relations}
     rules: list[Rule] = []
     boxes: dict[str, Box] = {}
     for rule in local.rules:
@@ -78,11 +86,13 @@ def boxed(model: Program, known: Known) -> BoxedProgram:
         name = rule.head.relation
         if name not in boxes:
             home = relations[name]
-            box = boxes[name] = Box(name, f"{name}'out", f"{name}'in", _location(home) + 1)
+            sent = f"{name}'sent" if name in carrying else None
+            copies = name not in written and _is_copy(rule)
+            box = boxes[name] = Box(name, f"{name}'out", f"{name}'in", _location(home) + 1, sent, copies)
             relations[box.outbox] = _outbox(home, box.outbox)
-            relations[box.inbox] = replace(
-                _outbox(home, box.inbox), derived=False, declared=True, selections=(), location=box.receiver
-            )
+            relations[box.inbox] = _stored(home, box.inbox, box.receiver, proofs=sent is not None)
+            if sent is not None:
+                relations[sent] = _stored(home, sent, 0, proofs=True)
             rules.append(_merging(rule.head, home, box))
         rules.append(replace(rule, head=Head(boxes[name].outbox, (here, *rule.head.args), span=rule.head.span)))
     model = replace(local, relations=tuple(relations.values()), rules=tuple(rules))
@@ -154,6 +164,11 @@ def _body_place(rule: Rule, relations: Mapping[str, Relation]) -> Variable | Con
     return places[0]
 
 
+def _is_copy(rule: Rule) -> bool:
+    """Whether a rule moves all rows of a relation that is no link relation."""
+    return len(rule.body) == 1 and isinstance(rule.body[0], Atom) and not rule.body[0].link
+
+
 def _head_place(head: Head, relations: Mapping[str, Relation]) -> Term | Aggregate:
     return head.args[_location(relations[head.relation])]
 
@@ -175,10 +190,22 @@ def _outbox(home: Relation, name: str) -> Relation:
     )
 
 
+def _stored(home: Relation, name: str, location: int, *, proofs: bool) -> Relation:
+    """A base relation with the rows of an outbox."""
+    outbox = _outbox(home, name)
+    columns, key = outbox.columns, None
+    if proofs:
+        columns, key = (*columns, Column("proof", Type.INT)), tuple(range(len(columns)))
+    return replace(
+        outbox, columns=columns, key=key, derived=False, declared=True, selections=(), location=location, optional=True
+    )
+
+
 def _merging(head: Head, home: Relation, box: Box) -> Rule:
     """What came in belongs to the relation; where the head keeps the best of its values, the best of those."""
     names = [Variable(f"{column.name.upper()}'{at}") for at, column in enumerate(home.columns)]
-    read = Atom(box.inbox, (Variable(SENDER), *names), span=head.span)
+    proof = () if box.sent is None else (Wildcard(),)
+    read = Atom(box.inbox, (Variable(SENDER), *names, *proof), span=head.span)
     args = tuple(
         Aggregate(arg.function, (name,), arg.limit) if isinstance(arg, Aggregate) else name
         for arg, name in zip(head.args, names, strict=True)

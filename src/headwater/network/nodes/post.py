@@ -5,7 +5,7 @@ Rows travel as matrices of codes, cut by sender and receiver; no row is ever an 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.errors import DataError
-from headwater.engine.border.codec import Change
 from headwater.engine.codes.symbols import Codes
 from headwater.engine.store.index import Matrix
 from headwater.network.nodes.boxes import Box
+from headwater.network.nodes.proofs import Numbers, ProofNumbers
 from headwater.network.nodes.sizes import HEADER, PART, RowSizes
 from headwater.network.nodes.tables import NodeTables
 
@@ -28,6 +28,7 @@ class MessageBatch:
     box: int
     sign: int
     rows: Matrix
+    proofs: Numbers | None = None  # of rows that come, where they carry any
 
 
 @dataclass(slots=True)
@@ -37,6 +38,7 @@ class Message:
     sender: int
     receiver: int
     batches: list[MessageBatch] = field(default_factory=list)
+    dead: list[int] = field(default_factory=list)  # facts that have died
 
     @property
     def rows(self) -> int:
@@ -44,47 +46,51 @@ class Message:
 
 
 class MessageSorter:
-    """Cuts the changes of outboxes into messages, and puts messages into inboxes."""
+    """Cuts rows of outboxes into messages, and knows their sizes."""
 
-    def __init__(self, tables: NodeTables, nodes: Sequence[Any]) -> None:
+    def __init__(self, tables: NodeTables, nodes: Sequence[Any], linked: Numbers, proofs: ProofNumbers | None) -> None:
         self._tables = tables
         self._boxes = tables.program.boxes
         self._nodes = nodes
         self._sizes = RowSizes(tables.symbols)
+        self._linked = linked  # sender and receiver of every channel, as one number
+        self.proofs = proofs
         self._types = [tables.shard.stores[box.outbox].table.types for box in self._boxes]
 
-    def messages(self, changes: Mapping[str, Change]) -> list[Message]:
-        """What these changes of outboxes send, in order of sender and receiver; what goes before what comes."""
-        found: dict[int, Message] = {}
-        many = len(self._nodes)
-        for at, box in enumerate(self._boxes):
-            change = changes.get(box.outbox)
-            if change is None:
-                continue
-            for sign, rows in ((-1, change.deleted), (1, change.inserted)):
-                if rows.shape[0]:
-                    for key, part in self._cut(rows, box):
-                        message = found.get(key)
-                        if message is None:
-                            message = found[key] = Message(*divmod(key, many))
-                        message.batches.append(MessageBatch(at, sign, part))
-        return [found[key] for key in sorted(found)]
+    def add(self, found: dict[int, Message], box: int, sign: int, rows: Matrix, proofs: Numbers | None = None) -> None:
+        """Put rows of an outbox into the messages between their nodes, those of `found` or new ones."""
+        if not rows.shape[0]:
+            return
+        keys = self._keys(rows, self._boxes[box])
+        if self._boxes[box].copies:  # rules join them with a link: without one, nobody asks for them
+            linked = np.isin(keys, self._linked)
+            keys, rows = keys[linked], rows[linked]
+            if not rows.shape[0]:
+                return
+        order = np.argsort(keys, kind="stable")
+        keys, rows = keys[order], rows[order]
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        parts = np.split(rows, starts[1:])
+        shares = [None] * len(parts) if proofs is None else np.split(proofs[order], starts[1:])
+        for key, part, share in zip(keys[starts].tolist(), parts, shares, strict=True):
+            self.message(found, key).batches.append(MessageBatch(box, sign, part, share))
 
-    def _cut(self, rows: Matrix, box: Box) -> Iterable[tuple[int, Matrix]]:
-        """The rows by sender and receiver, as one number."""
+    def message(self, found: dict[int, Message], key: int) -> Message:
+        """The message between two nodes, by their numbers as one."""
+        message = found.get(key)
+        if message is None:
+            message = found[key] = Message(*divmod(key, len(self._nodes)))
+        return message
+
+    def _keys(self, rows: Matrix, box: Box) -> Numbers:
+        """Sender and receiver of each row, as one number."""
         senders = self._tables.nodes_of(rows[:, 0])
         receivers = self._tables.nodes_of(rows[:, box.receiver])
         if receivers.min() < 0:
             lost = int(np.flatnonzero(receivers < 0)[0])
             value = self._tables.value(box.outbox, box.receiver, int(rows[lost, box.receiver]))
             raise DataError(f"the rules send a row to {value!r}, which is not a node of the topology")
-        keys = senders * len(self._nodes) + receivers
-        if rows.shape[0] == 1:
-            return [(int(keys[0]), rows)]
-        order = np.argsort(keys, kind="stable")
-        keys, rows = keys[order], rows[order]
-        starts = np.flatnonzero(np.diff(keys, prepend=-1))
-        return zip(keys[starts].tolist(), np.split(rows, starts[1:]), strict=True)
+        return senders * len(self._nodes) + receivers
 
     def size(self, message: Message) -> int:
         """Bytes of a message; the sender and the receiver stand in its header."""
@@ -94,28 +100,11 @@ class MessageSorter:
             skipped = (0, self._boxes[batch.box].receiver)
             columns = tuple(at for at in range(len(types)) if at not in skipped)
             total += PART + int(self._sizes.of(batch.rows, types, columns).sum())
+            if batch.proofs is not None and self.proofs is not None:
+                total += sum(self.proofs.sizes[number] for number in batch.proofs.tolist())
+        if message.dead:
+            total += 2 + sum(max(1, (fact.bit_length() + 6) // 7) for fact in message.dead)
         return total
-
-    def arrived(self, messages: Sequence[Message]) -> tuple[dict[str, Codes], dict[str, Codes]]:
-        """Messages in order of arrival, as rows that come to inboxes and rows that go: the last word counts."""
-        parts: dict[int, list[MessageBatch]] = {}
-        for message in messages:
-            for batch in message.batches:
-                parts.setdefault(batch.box, []).append(batch)
-        inserts: dict[str, Codes] = {}
-        deletes: dict[str, Codes] = {}
-        for at, batches in parts.items():
-            rows = np.concatenate([batch.rows for batch in batches]).astype(np.int64)
-            signs = np.repeat([batch.sign for batch in batches], [batch.rows.shape[0] for batch in batches])
-            if len(batches) > 1:
-                kept = last_words(rows)
-                rows, signs = rows[kept], signs[kept]
-            inbox = self._boxes[at].inbox
-            for sign, into in ((1, inserts), (-1, deletes)):
-                chosen = rows[signs == sign]
-                if chosen.shape[0]:
-                    into[inbox] = chosen
-        return inserts, deletes
 
 
 def last_words(rows: Codes) -> npt.NDArray[np.intp]:

@@ -15,19 +15,21 @@ from typing import Any
 import numpy as np
 
 from headwater.core.errors import DataError, GuardError, StateError
+from headwater.engine.border.codec import Change
 from headwater.engine.border.intake import Intake
 from headwater.engine.border.learnt_types import Known
-from headwater.engine.codes.symbols import Codes
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.network.links import Topology
 from headwater.network.nodes.boxes import local_model
 from headwater.network.nodes.channels import Channels
-from headwater.network.nodes.post import Message, MessageSorter, last_words
+from headwater.network.nodes.post import Message
 from headwater.network.nodes.report import SimulationReport, TracedMessage
 from headwater.network.nodes.tables import NodeTables, known_types, take
+from headwater.network.nodes.work import Workplace
 from headwater.pipeline import CompiledProgram, uncollected
 
 EVALUATIONS = ("psn", "bsn", "sn")
+MAINTENANCE = (None, "count", "proofs")
 _SLACK = 1e-6  # of a tick: sums of floats that should be equal are
 
 
@@ -73,6 +75,7 @@ class Simulation:
         iteration: float = 0.1,
         trace: bool = False,
         messages: int = 10_000_000,
+        maintenance: str | None = None,
         guard: Guard | int | None = DEFAULT_GUARD,
     ) -> None:
         if not isinstance(program, CompiledProgram):
@@ -90,6 +93,9 @@ class Simulation:
                 f"link {link.src!r} - {link.dst!r} may lose, reorder or double messages, and nothing would put that "
                 "right; pass fifo=True for a transport that repeats and orders them"
             )
+        if maintenance not in MAINTENANCE:
+            raise ValueError(f"there is no maintenance {maintenance!r}; choose None, 'count' or 'proofs'")
+        self._maintenance = maintenance
         self.program = program
         self.topology = topology
         self._evaluation = evaluation
@@ -107,7 +113,7 @@ class Simulation:
         self._round: list[tuple[int, Message]] = []  # sn: messages of the next round, with the ticks of their arrival
         self._barrier = 0  # sn: the tick at which the present round ends
         self._tables: NodeTables | None = None
-        self._sorter: MessageSorter | None = None
+        self._workplace: Workplace | None = None
         self._broken = False
         self.report = SimulationReport(topology.nodes, self._channels.names)
 
@@ -173,35 +179,42 @@ class Simulation:
         return not self._agenda.heap and not self._round
 
     def _begin(self) -> None:
-        tables = NodeTables(self._model, self._known, self.topology.nodes, self._guard)
+        tables = NodeTables(self._model, self._known, self.topology.nodes, self._guard, self._maintenance)
         for _, _, event in self._agenda.heap:
             assert isinstance(event, Event), "nothing is sent before the first run"
             tables.encoded(event.inserts, event.deletes)
-        self._tables, self._sorter = tables, MessageSorter(tables, self.topology.nodes)
+        self._tables, self._workplace = tables, Workplace(tables, self.topology.nodes, self._channels.number)
         self._broken = True
-        self._post(self._sorter.messages(tables.everything()))
-        self._close_round()
+        self._follow(*self._workplace.begin())
         self._broken = False
 
     def _work(self, due: list[Event | Message]) -> None:
         assert self._tables is not None
-        assert self._sorter is not None
+        assert self._workplace is not None
         self._broken = True
-        inserts, deletes = self._sorter.arrived([each for each in due if isinstance(each, Message)])
-        for event in due:
-            if isinstance(event, Event):
-                _merge(inserts, deletes, *self._tables.encoded(event.inserts, event.deletes))
-        while inserts or deletes:
-            changes = self._tables.transact(inserts, deletes)
-            self.report.transactions += 1
-            for view in self.program.outputs:
-                if view in changes:
-                    self.report.changed(self.now, view, -1, changes[view].deleted)
-                    self.report.changed(self.now, view, 1, changes[view].inserted)
-            to_self = self._post(self._sorter.messages(changes))
-            inserts, deletes = self._sorter.arrived(to_self)
-        self._close_round()
+        events = [each for each in due if isinstance(each, Event)]
+        messages = [each for each in due if isinstance(each, Message)]
+        if messages:
+            self._follow(*self._workplace.work(messages, {}, {}))
+        for event in events:  # one after the other: a row with a key replaces another, and may then be deleted
+            self._follow(*self._workplace.work([], *self._tables.encoded(event.inserts, event.deletes)))
         self._broken = False
+
+    def _follow(self, messages: list[Message], changes: list[Mapping[str, Change]]) -> None:
+        self.report.transactions += 1
+        for change in changes:
+            for view in self.program.outputs:
+                if view in change:
+                    self.report.changed(self.now, view, -1, change[view].deleted)
+                    self.report.changed(self.now, view, 1, change[view].inserted)
+        for message in messages:
+            self._send(message)
+        if self.report.messages > self._most:
+            raise GuardError(
+                f"{self._most:,} messages were sent and the network is not quiet at {self.now} s; "
+                "if the protocol counts to infinity, bound its costs or paths, or pass messages=... for more"
+            )
+        self._close_round()
 
     def _close_round(self) -> None:
         """Semi-naive: no message of a round is read before the last of them has arrived."""
@@ -211,26 +224,10 @@ class Simulation:
                 self._agenda.add(self._barrier, message)
             self._round = []
 
-    def _post(self, messages: list[Message]) -> list[Message]:
-        """Send messages; those of a node to itself arrive at once and are no messages."""
-        assert self._sorter is not None
-        to_self = []
-        for message in messages:
-            if message.sender == message.receiver:
-                to_self.append(message)
-            else:
-                self._send(message)
-        if self.report.messages > self._most:
-            raise GuardError(
-                f"{self._most:,} messages were sent and the network is not quiet at {self.now} s; "
-                "if the protocol counts to infinity, bound its costs or paths, or pass messages=... for more"
-            )
-        return to_self
-
     def _send(self, message: Message) -> None:
-        assert self._sorter is not None
+        assert self._workplace is not None
         channel = self._channels.channel(message.sender, message.receiver, self.topology.nodes)
-        size = self._sorter.size(message)
+        size = self._workplace.sorter.size(message)
         arrivals, sent = self._channels.send(channel, size, self.now)
         self.report.sent(self.now, channel, sent, message.rows, lost=not arrivals)
         if self._trace:
@@ -303,23 +300,3 @@ class NodeView:
     def rows(self, relation: str) -> set[tuple[Any, ...]]:
         """The rows of a relation that live at this node, at this moment."""
         return self.simulation._read(relation, self.name)
-
-
-def _merge(
-    inserts: dict[str, Codes], deletes: dict[str, Codes], coming: Mapping[str, Codes], going: Mapping[str, Codes]
-) -> None:
-    """Add an event to those before it at the same moment: the last word on a row counts."""
-    for name in dict.fromkeys((*coming, *going)):
-        before_in, before_out = inserts.pop(name, None), deletes.pop(name, None)
-        out, into = going.get(name), coming.get(name)
-        pieces = [
-            (each, sign) for each, sign in ((before_out, -1), (before_in, 1), (out, -1), (into, 1)) if each is not None
-        ]
-        rows = np.concatenate([each for each, _ in pieces])
-        signs = np.repeat([sign for _, sign in pieces], [each.shape[0] for each, _ in pieces])
-        kept = last_words(rows)
-        rows, signs = rows[kept], signs[kept]
-        if (signs > 0).any():
-            inserts[name] = rows[signs > 0]
-        if (signs < 0).any():
-            deletes[name] = rows[signs < 0]

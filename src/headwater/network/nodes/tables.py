@@ -25,6 +25,7 @@ from headwater.engine.store.budget import Budget
 from headwater.engine.store.index import Matrix
 from headwater.engine.store.states import GONE
 from headwater.network.nodes.boxes import BoxedProgram, boxed
+from headwater.network.nodes.support import carrying, recursive
 from headwater.plan.build import build
 from headwater.program.model import Program
 from headwater.program.nearest import nearest
@@ -57,7 +58,9 @@ def known_types(model: Program, known: Known, inserts: Mapping[str, Intake]) -> 
 class NodeTables:
     """All rows of all nodes, as codes."""
 
-    def __init__(self, model: Program, known: Known, nodes: tuple[Any, ...], guard: Guard) -> None:
+    def __init__(
+        self, model: Program, known: Known, nodes: tuple[Any, ...], guard: Guard, maintenance: str | None
+    ) -> None:
         types = infer(model, known).columns
         unknown = [name for name, kinds in types.items() if None in kinds and not model.relation(name).derived]
         if unknown:
@@ -65,7 +68,11 @@ class NodeTables:
                 f"error[HW912]: the types of `{unknown[0]}` are not known; "
                 f"declare it: relation {unknown[0]}(column: type, ...), or insert rows of it before the first run"
             )
-        self.program: BoxedProgram = boxed(model, known)
+        plain = boxed(model, known)
+        proving = (
+            carrying(plain) if maintenance is None else frozenset[str]() if maintenance == "count" else recursive(plain)
+        )
+        self.program: BoxedProgram = boxed(model, known, proving) if proving else plain
         self.symbols = Symbols()
         self.plan = build(self.program.model, infer(self.program.model, known))
         keys = {each.name: each.key for each in self.program.model.relations if each.key is not None}
@@ -94,7 +101,9 @@ class NodeTables:
         place = np.minimum(np.searchsorted(self._codes, codes), self._codes.size - 1)
         return np.where(self._codes[place] == codes, self._order[place], -1)
 
-    def encoded(self, inserts: Mapping[str, Intake], deletes: Mapping[str, Intake]) -> tuple[dict[str, Codes], ...]:
+    def encoded(
+        self, inserts: Mapping[str, Intake], deletes: Mapping[str, Intake]
+    ) -> tuple[dict[str, Codes], dict[str, Codes]]:
         """Base rows as codes; DataError if one does not fit, or lives at no node."""
         rows = encode_changes(self.shard.stores, inserts, deletes, self.symbols, holds_nulls=self.plan.holds_nulls)
         if rows.rejected:
