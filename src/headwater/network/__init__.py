@@ -24,7 +24,8 @@ link-restricted) raises ValueError, DataError or ProgramError before anything ru
 """
 
 from headwater.network.links import Link, Topology
+from headwater.network.nodes.holding import Periodic
 from headwater.network.nodes.report import SimulationReport, TracedMessage
 from headwater.network.nodes.simulation import NodeView, Simulation
 
-__all__ = ["Link", "NodeView", "Simulation", "SimulationReport", "Topology", "TracedMessage"]
+__all__ = ["Link", "NodeView", "Periodic", "Simulation", "SimulationReport", "Topology", "TracedMessage"]

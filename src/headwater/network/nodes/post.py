@@ -48,20 +48,29 @@ class Message:
 class MessageSorter:
     """Cuts rows of outboxes into messages, and knows their sizes."""
 
-    def __init__(self, tables: NodeTables, nodes: Sequence[Any], linked: Numbers, proofs: ProofNumbers | None) -> None:
+    def __init__(
+        self, tables: NodeTables, nodes: Sequence[Any], linked: Numbers, proofs: ProofNumbers | None, *, shares: bool
+    ) -> None:
         self._tables = tables
         self._boxes = tables.program.boxes
         self._nodes = nodes
         self._sizes = RowSizes(tables.symbols)
         self._linked = linked  # sender and receiver of every channel, as one number
         self.proofs = proofs
-        self._types = [tables.shard.stores[box.outbox].table.types for box in self._boxes]
+        self._shares = shares
+        outboxes = [tables.shard.stores[box.outbox].table for box in self._boxes]
+        self._types = [table.types for table in outboxes]
+        self._ranked = [tuple(dict.fromkeys(at for pick in table.picks for at in pick.ranked)) for table in outboxes]
+        self._plain = [
+            tuple(at for at in range(len(table.types)) if at not in (0, box.receiver, *ranked))
+            for box, table, ranked in zip(self._boxes, outboxes, self._ranked, strict=True)
+        ]
 
     def add(self, found: dict[int, Message], box: int, sign: int, rows: Matrix, proofs: Numbers | None = None) -> None:
         """Put rows of an outbox into the messages between their nodes, those of `found` or new ones."""
         if not rows.shape[0]:
             return
-        keys = self._keys(rows, self._boxes[box])
+        keys = self.keys(rows, self._boxes[box])
         if self._boxes[box].copies:  # rules join them with a link: without one, nobody asks for them
             linked = np.isin(keys, self._linked)
             keys, rows = keys[linked], rows[linked]
@@ -82,7 +91,7 @@ class MessageSorter:
             message = found[key] = Message(*divmod(key, len(self._nodes)))
         return message
 
-    def _keys(self, rows: Matrix, box: Box) -> Numbers:
+    def keys(self, rows: Matrix, box: Box) -> Numbers:
         """Sender and receiver of each row, as one number."""
         senders = self._tables.nodes_of(rows[:, 0])
         receivers = self._tables.nodes_of(rows[:, box.receiver])
@@ -95,15 +104,34 @@ class MessageSorter:
     def size(self, message: Message) -> int:
         """Bytes of a message; the sender and the receiver stand in its header."""
         total = HEADER
-        for batch in message.batches:
-            types = self._types[batch.box]
-            skipped = (0, self._boxes[batch.box].receiver)
-            columns = tuple(at for at in range(len(types)) if at not in skipped)
-            total += PART + int(self._sizes.of(batch.rows, types, columns).sum())
-            if batch.proofs is not None and self.proofs is not None:
-                total += sum(self.proofs.sizes[number] for number in batch.proofs.tolist())
         if message.dead:
             total += 2 + sum(max(1, (fact.bit_length() + 6) // 7) for fact in message.dead)
+        for batch in message.batches:
+            if batch.proofs is not None and self.proofs is not None:
+                total += sum(self.proofs.sizes[number] for number in batch.proofs.tolist())
+        if self._shares:
+            return total + self._shared_size(message)
+        for batch in message.batches:
+            columns = (*self._plain[batch.box], *self._ranked[batch.box])
+            total += PART + int(self._sizes.of(batch.rows, self._types[batch.box], columns).sum())
+        return total
+
+    def _shared_size(self, message: Message) -> int:
+        """Rows of several boxes that agree in all but the values to be minimised or maximised are written once."""
+        families: dict[tuple[object, ...], list[MessageBatch]] = {}
+        for batch in message.batches:
+            types = tuple(self._types[batch.box][at] for at in self._plain[batch.box])
+            families.setdefault((batch.sign, *types), []).append(batch)
+        total = 0
+        for batches in families.values():
+            first = batches[0]
+            plain = np.concatenate([batch.rows[:, list(self._plain[batch.box])] for batch in batches])
+            common = plain[last_words(plain.astype(np.int64))] if plain.shape[1] else plain[:1]
+            types = tuple(self._types[first.box][at] for at in self._plain[first.box])
+            total += PART + int(self._sizes.of(common, types, tuple(range(len(types)))).sum())
+            for batch in batches:
+                values = self._sizes.of(batch.rows, self._types[batch.box], self._ranked[batch.box])
+                total += int(values.sum()) + (batch.rows.shape[0] if len(batches) > 1 else 0)
         return total
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import heapq
 import math
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from enum import Enum
+from typing import Any, assert_never
 
 import numpy as np
 
@@ -22,10 +24,12 @@ from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.network.links import Topology
 from headwater.network.nodes.boxes import local_model
 from headwater.network.nodes.channels import Channels
+from headwater.network.nodes.holding import HeldMessages, Periodic
 from headwater.network.nodes.post import Message
 from headwater.network.nodes.report import SimulationReport, TracedMessage
+from headwater.network.nodes.soft_state import SoftState
 from headwater.network.nodes.tables import NodeTables, known_types, take
-from headwater.network.nodes.work import Workplace
+from headwater.network.nodes.work import NodeWork
 from headwater.pipeline import CompiledProgram, uncollected
 
 EVALUATIONS = ("psn", "bsn", "sn")
@@ -41,18 +45,33 @@ class Event:
     deletes: dict[str, Intake]
 
 
+class TimerKind(Enum):
+    """What a node does when its timer goes off."""
+
+    FLUSH = "flush"  # send what was held back
+    RENEW = "renew"  # let rows expire that nobody renewed, and renew those that it has sent
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A node's timer."""
+
+    kind: TimerKind
+    node: int
+
+
 @dataclass(slots=True)
 class _Agenda:
-    """What is to happen, by tick: events, arrivals, and messages that are waiting to be sent."""
+    """What is to happen, by tick: events, arrivals, and timers of nodes."""
 
-    heap: list[tuple[int, int, Event | Message]] = field(default_factory=list)
+    heap: list[tuple[int, int, Event | Message | Timer]] = field(default_factory=list)
     count: int = 0
 
-    def add(self, tick: int, what: Event | Message) -> None:
+    def add(self, tick: int, what: Event | Message | Timer) -> None:
         self.count += 1
         heapq.heappush(self.heap, (tick, self.count, what))
 
-    def next(self) -> tuple[int, list[Event | Message]]:
+    def next(self) -> tuple[int, list[Event | Message | Timer]]:
         tick = self.heap[0][0]
         found = []
         while self.heap and self.heap[0][0] == tick:
@@ -75,6 +94,10 @@ class Simulation:
         iteration: float = 0.1,
         trace: bool = False,
         messages: int = 10_000_000,
+        selections: str | Periodic = "eager",
+        sharing: float | None = None,
+        refresh: float | None = None,
+        lifetime: float | None = None,
         maintenance: str | None = None,
         guard: Guard | int | None = DEFAULT_GUARD,
     ) -> None:
@@ -87,12 +110,20 @@ class Simulation:
         if tick <= 0 or iteration < tick:
             raise ValueError(f"a tick is longer than 0 s, and an iteration no shorter: not {tick} and {iteration}")
         unreliable = [link for link in topology.links if not link.is_reliable]
-        if unreliable and not fifo:
+        if unreliable and not fifo and refresh is None:
             link = unreliable[0]
             raise ValueError(
                 f"link {link.src!r} - {link.dst!r} may lose, reorder or double messages, and nothing would put that "
-                "right; pass fifo=True for a transport that repeats and orders them"
+                "right; pass refresh=... for rows that are renewed, or fifo=True for a transport that repeats"
             )
+        if isinstance(selections, str) and selections != "eager":
+            raise ValueError(f"selections are 'eager' or Periodic(seconds), not {selections!r}")
+        if sharing is not None and not sharing > 0:
+            raise ValueError(f"rows wait longer than 0 seconds to be shared, not {sharing}")
+        self._hold = sharing if sharing is not None else None if isinstance(selections, str) else selections.seconds
+        self._shares = sharing is not None
+        self._held: HeldMessages | None = None
+        self._soft = None if refresh is None else SoftState(refresh, 3 * refresh if lifetime is None else lifetime)
         if maintenance not in MAINTENANCE:
             raise ValueError(f"there is no maintenance {maintenance!r}; choose None, 'count' or 'proofs'")
         self._maintenance = maintenance
@@ -101,6 +132,8 @@ class Simulation:
         self._evaluation = evaluation
         self._numbers = {node: at for at, node in enumerate(topology.nodes)}
         self._channels = Channels(topology, self._numbers, seed, in_order=fifo)
+        self._dice = random.Random(f"phases {seed}")
+        self._flushing: set[int] = set()
         self._tick = tick
         self._step = max(1, round(iteration / tick)) if evaluation == "bsn" else 1
         self._trace = trace
@@ -113,7 +146,7 @@ class Simulation:
         self._round: list[tuple[int, Message]] = []  # sn: messages of the next round, with the ticks of their arrival
         self._barrier = 0  # sn: the tick at which the present round ends
         self._tables: NodeTables | None = None
-        self._workplace: Workplace | None = None
+        self._nodes: NodeWork | None = None
         self._broken = False
         self.report = SimulationReport(topology.nodes, self._channels.names)
 
@@ -160,6 +193,8 @@ class Simulation:
         """Let time pass until a moment, or until nothing is under way and no event is left; gives the time then."""
         if self._broken:
             raise StateError("a transaction of this simulation failed half-way; start another one")
+        if until is None and self._soft is not None:
+            raise ValueError("rows are renewed for ever: say how long, run(until=...)")
         end = None if until is None else math.floor(until / self._tick + _SLACK)
         if end is not None and end < self._moment:
             raise ValueError(f"time does not go back: it is {self.now} s already, not {until}")
@@ -175,29 +210,47 @@ class Simulation:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing is under way and no event is left."""
-        return not self._agenda.heap and not self._round
+        """Whether nothing is under way and no event is left, renewals of rows apart."""
+        return not self._round and all(
+            isinstance(what, Timer) and what.kind is TimerKind.RENEW for _, _, what in self._agenda.heap
+        )
 
     def _begin(self) -> None:
         tables = NodeTables(self._model, self._known, self.topology.nodes, self._guard, self._maintenance)
         for _, _, event in self._agenda.heap:
-            assert isinstance(event, Event), "nothing is sent before the first run"
+            assert isinstance(event, Event), "nothing is sent, and no timer is set, before the first run"
             tables.encoded(event.inserts, event.deletes)
-        self._tables, self._workplace = tables, Workplace(tables, self.topology.nodes, self._channels.number)
+        self._tables = tables
+        self._nodes = NodeWork(tables, self.topology.nodes, self._channels.number, shares=self._shares)
+        if self._hold is not None:
+            boxes = tables.program.boxes
+            stores = tables.shard.stores
+            picked = [at for at, box in enumerate(boxes) if self._shares or stores[box.outbox].table.picks]
+            self._held = HeldMessages(picked)
+        if self._soft is not None:
+            for node in range(len(self.topology.nodes)):
+                phase = self._dice.random() * self._soft.refresh
+                self._agenda.add(self._moment + math.ceil(phase / self._tick), Timer(TimerKind.RENEW, node))
         self._broken = True
-        self._follow(*self._workplace.begin())
+        self._follow(*self._nodes.begin())
         self._broken = False
 
-    def _work(self, due: list[Event | Message]) -> None:
+    def _work(self, due: list[Event | Message | Timer]) -> None:
         assert self._tables is not None
-        assert self._workplace is not None
+        assert self._nodes is not None
         self._broken = True
         events = [each for each in due if isinstance(each, Event)]
         messages = [each for each in due if isinstance(each, Message)]
         if messages:
-            self._follow(*self._workplace.work(messages, {}, {}))
+            if self._soft is not None:
+                self._soft.heard(messages, self.now)
+            self._follow(*self._nodes.work(messages, {}, {}))
         for event in events:  # one after the other: a row with a key replaces another, and may then be deleted
-            self._follow(*self._workplace.work([], *self._tables.encoded(event.inserts, event.deletes)))
+            self._follow(*self._nodes.work([], *self._tables.encoded(event.inserts, event.deletes)))
+        for timer in due:
+            if isinstance(timer, Timer):
+                self._ring(timer)
+        self._close_round()
         self._broken = False
 
     def _follow(self, messages: list[Message], changes: list[Mapping[str, Change]]) -> None:
@@ -208,13 +261,45 @@ class Simulation:
                     self.report.changed(self.now, view, -1, change[view].deleted)
                     self.report.changed(self.now, view, 1, change[view].inserted)
         for message in messages:
-            self._send(message)
+            now = message if self._held is None else self._held.hold(message)
+            if self._held is not None and message.sender in self._held.waiting:
+                self._set(TimerKind.FLUSH, message.sender)
+            if now is not None:
+                if self._soft is not None:
+                    self._soft.noted(now)
+                self._send(now)
         if self.report.messages > self._most:
             raise GuardError(
                 f"{self._most:,} messages were sent and the network is not quiet at {self.now} s; "
                 "if the protocol counts to infinity, bound its costs or paths, or pass messages=... for more"
             )
         self._close_round()
+
+    def _set(self, kind: TimerKind, node: int) -> None:
+        """Set a node's timer for held rows, unless it is set."""
+        assert self._hold is not None
+        if node not in self._flushing:
+            self._flushing.add(node)
+            self._agenda.add(self._moment + max(1, round(self._hold / self._tick)), Timer(kind, node))
+
+    def _ring(self, timer: Timer) -> None:
+        assert self._nodes is not None
+        match timer.kind:
+            case TimerKind.FLUSH:
+                assert self._held is not None
+                self._flushing.discard(timer.node)
+                for message in self._held.flush(timer.node):
+                    self._send(message)
+            case TimerKind.RENEW:
+                assert self._soft is not None
+                ended = self._soft.expired(self._nodes, timer.node, self.now)
+                if ended:
+                    self._follow(*self._nodes.work([], {}, ended))
+                for message in self._soft.renewals(self._nodes, timer.node):
+                    self._send(message)
+                self._agenda.add(self._moment + max(1, round(self._soft.refresh / self._tick)), timer)
+            case other:
+                assert_never(other)
 
     def _close_round(self) -> None:
         """Semi-naive: no message of a round is read before the last of them has arrived."""
@@ -225,9 +310,9 @@ class Simulation:
             self._round = []
 
     def _send(self, message: Message) -> None:
-        assert self._workplace is not None
+        assert self._nodes is not None
         channel = self._channels.channel(message.sender, message.receiver, self.topology.nodes)
-        size = self._workplace.sorter.size(message)
+        size = self._nodes.sorter.size(message)
         arrivals, sent = self._channels.send(channel, size, self.now)
         self.report.sent(self.now, channel, sent, message.rows, lost=not arrivals)
         if self._trace:
@@ -283,6 +368,11 @@ class Simulation:
     def summary(self) -> dict[str, Any]:
         """The main numbers, for a table or JSON."""
         return self.report.table({view: self.converged(view) for view in self.program.outputs})
+
+    @property
+    def stored_rows(self) -> int:
+        """Rows in the tables of all nodes, boxes and copies too."""
+        return 0 if self._tables is None else sum(store.count for store in self._tables.shard.stores.values())
 
     @property
     def nbytes(self) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 
 from headwater.core.errors import DataError, UnknownRelation
 from headwater.core.memory import memory_for
+from headwater.core.types import Type
 from headwater.engine.border.codec import Change, asked, encode_changes
 from headwater.engine.border.intake import Header, Intake, rejection, take_in
 from headwater.engine.border.learnt_types import Known, learn
@@ -55,12 +56,24 @@ def known_types(model: Program, known: Known, inserts: Mapping[str, Intake]) -> 
     return learn(model, known, inserts)
 
 
+def _with_places(model: Program, known: Known, nodes: tuple[Any, ...]) -> Known:
+    """The types that are known, with those of locations: they are the nodes' own."""
+    kind = Type.STRING if isinstance(nodes[0], str) else Type.INT
+    found = dict(known)
+    for relation in model.relations:
+        if not relation.derived and not relation.declared and relation.name not in known and relation.columns:
+            marked = relation.location or 0
+            found[relation.name] = tuple(kind if at == marked else None for at in range(relation.arity))
+    return found
+
+
 class NodeTables:
     """All rows of all nodes, as codes."""
 
     def __init__(
         self, model: Program, known: Known, nodes: tuple[Any, ...], guard: Guard, maintenance: str | None
     ) -> None:
+        known = _with_places(model, known, nodes)
         types = infer(model, known).columns
         unknown = [name for name, kinds in types.items() if None in kinds and not model.relation(name).derived]
         if unknown:

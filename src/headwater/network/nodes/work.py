@@ -22,17 +22,22 @@ from headwater.network.nodes.proofs import NodeProofs, Numbers
 from headwater.network.nodes.tables import NodeTables
 
 
-class Workplace:
+class NodeWork:
     """The tables and proofs of all nodes, at work."""
 
-    def __init__(self, tables: NodeTables, nodes: Sequence[Any], channels: Iterable[tuple[int, int]]) -> None:
+    def __init__(
+        self, tables: NodeTables, nodes: Sequence[Any], channels: Iterable[tuple[int, int]], *, shares: bool
+    ) -> None:
         self.tables = tables
         self._boxes = tables.program.boxes
         proving = any(box.sent is not None for box in self._boxes)
         self.proofs = NodeProofs(tables, len(nodes)) if proving else None
         linked = np.array([sender * len(nodes) + receiver for sender, receiver in channels], dtype=np.int64)
-        self.sorter = MessageSorter(tables, nodes, linked, None if self.proofs is None else self.proofs.numbers)
-        self._many = len(nodes)
+        self.sorter = MessageSorter(
+            tables, nodes, linked, None if self.proofs is None else self.proofs.numbers, shares=shares
+        )
+        self.many = len(nodes)
+        self._exposed: list[dict[int, set[int]]] = [{} for _ in nodes]  # by sender: facts that receivers heard of
 
     def begin(self) -> tuple[list[Message], list[Mapping[str, Change]]]:
         """What the program's own facts send."""
@@ -52,7 +57,7 @@ class Workplace:
     ) -> tuple[list[Message], list[Mapping[str, Change]]]:
         """What nodes send to themselves arrives at once, and is no message."""
         while True:
-            own = [key for key in outgoing if key % self._many == key // self._many]
+            own = [key for key in outgoing if key % self.many == key // self.many]
             if not own:
                 return [outgoing[key] for key in sorted(outgoing)], changes
             more, further = self._once([outgoing.pop(key) for key in own], {}, {})
@@ -70,7 +75,7 @@ class Workplace:
         if self.proofs is not None:
             for message in messages:
                 known = self.proofs.dead[message.receiver]
-                told.setdefault(message.receiver * self._many + message.sender, set()).update(message.dead)
+                told.setdefault(message.receiver * self.many + message.sender, set()).update(message.dead)
                 deaths.setdefault(message.receiver, set()).update(set(message.dead) - known)
                 known.update(message.dead)
         self._take(messages, inserts, deletes)
@@ -142,10 +147,11 @@ class Workplace:
         self, changes: Sequence[Mapping[str, Change]], deaths: Mapping[int, set[int]], told: Mapping[int, set[int]]
     ) -> dict[int, Message]:
         found: dict[int, Message] = {}
+        self._notices(found, deaths, told)
         for at, box in enumerate(self._boxes):
             mine = [change for each in changes if (change := each.get(box.outbox)) is not None]
             if box.sent is not None:
-                self._emit_proved(found, at, box, mine, deaths, told)
+                self._emit_proved(found, at, box, mine, deaths)
             elif mine:
                 coming, going = net(mine)
                 self.sorter.add(found, at, -1, going)
@@ -159,7 +165,6 @@ class Workplace:
         box: Box,
         changes: Sequence[Change],
         deaths: Mapping[int, set[int]],
-        told: Mapping[int, set[int]],
     ) -> None:
         assert self.proofs is not None
         assert box.sent is not None
@@ -167,7 +172,6 @@ class Workplace:
         stale = proofs.resting_on(box.sent, 0, deaths) if deaths else None
         looked = [rows for change in changes for rows in (change.inserted, change.deleted)]
         if stale is not None:
-            self._notify(found, box, stale, deaths, told)
             looked.append(stale[:, :-1])
         looked = [rows.astype(np.int64) for rows in looked if rows.shape[0]]
         if not looked:
@@ -189,28 +193,26 @@ class Workplace:
         if kept or gone:
             self.tables.transact(kept, gone)
         self.sorter.add(found, at, -1, going)
-        self.sorter.add(found, at, 1, coming, numbers)
+        if coming.shape[0]:
+            self._expose(box, coming, numbers)
+            self.sorter.add(found, at, 1, coming, numbers)
 
-    def _notify(
-        self,
-        found: dict[int, Message],
-        box: Box,
-        stale: Matrix,
-        deaths: Mapping[int, set[int]],
-        told: Mapping[int, set[int]],
-    ) -> None:
-        """Tell neighbours which of the facts under rows that were sent to them have died."""
+    def _expose(self, box: Box, rows: Matrix, numbers: Numbers) -> None:
+        """Remember which facts a neighbour has heard of: it may have passed them on, and must hear if they die."""
         assert self.proofs is not None
-        senders = self.tables.nodes_of(stale[:, 0])
-        receivers = self.tables.nodes_of(stale[:, box.receiver])
-        for sender, receiver, number in sorted(
-            set(zip(senders.tolist(), receivers.tolist(), stale[:, -1].tolist(), strict=True))
-        ):
-            key = sender * self._many + receiver
-            news = deaths[sender].intersection(self.proofs.numbers.proofs[number]) - told.get(key, set())
-            if news:
-                message = self.sorter.message(found, key)
-                message.dead = sorted({*message.dead, *news})
+        pairs = np.unique(np.stack([self.sorter.keys(rows, box), numbers], axis=1), axis=0)
+        for key, number in pairs.tolist():
+            self._exposed[key // self.many].setdefault(key, set()).update(self.proofs.numbers.proofs[number])
+
+    def _notices(self, found: dict[int, Message], deaths: Mapping[int, set[int]], told: Mapping[int, set[int]]) -> None:
+        """Tell neighbours of dead facts that they have heard of, unless they are where it was heard."""
+        for node, facts in deaths.items():
+            for key, heard in self._exposed[node].items():
+                news = facts & heard
+                heard -= news
+                news -= told.get(key, set())
+                if news:
+                    self.sorter.message(found, key).dead = sorted(news)
 
 
 def net(changes: Sequence[Change]) -> tuple[Matrix, Matrix]:
