@@ -58,7 +58,8 @@ def test_oracle_protocol_at_length(name: str, seed: int) -> None:
 
 
 def test_the_pack_is_proved_whole() -> None:
-    assert set(PROTOCOLS) == {*REFERENCES, "zone_routing", "chord"}
+    elsewhere = {"flooding_search", "inverted_index_search", "horizon", "crawl"}  # in test_search
+    assert set(PROTOCOLS) == {*REFERENCES, "zone_routing", "chord", *elsewhere}
 
 
 @pytest.mark.parametrize("seed", range(4))
