@@ -62,6 +62,10 @@ _Once: TypeAlias = Annotated[bool, typer.Option("--once", help="On Spark: stop a
 _Shards: TypeAlias = Annotated[
     int | None, option("On Spark: the number of shards.", "--shards", min=1, max=10_000, metavar="N")
 ]
+_Keys: TypeAlias = Annotated[
+    list[str] | None,
+    option("For documents: the member that they are known by (repeatable). Default: id.", "--key", metavar="NAME=MEMBER"),
+]
 
 
 @fed
@@ -78,6 +82,7 @@ def run(
     checkpoint: _Checkpoint = None,
     once: _Once = False,
     shards: _Shards = None,
+    keys: _Keys = None,
 ) -> None:
     """Compute a program's views from files of rows, and maintain them under files of changes.
 
@@ -94,10 +99,21 @@ def run(
         headwater run rides.dl -i ride=rides.csv --until "2026-01-01 12:00"
 
         headwater run paths.dl --engine spark --stream link=incoming --checkpoint state --output out
+
+        headwater run view.lorel --input "Orders=orders/*.jsonl" --changes Orders=edits.jsonl
     """
     from headwater.cli.data.bounds import guard_of  # late, like the work itself: --help must not import the engine
 
     bounds = guard_of(feed.guard, feed.memory)
+    if file.lower().endswith(".lorel"):
+        if engine is Engine.SPARK or streams or checkpoint or once or shards or until or feed.queries or feed.batch:
+            raise typer.BadParameter("views over documents run in this process, a file of changes a transaction")
+        from headwater.cli.documents.run_documents import DocumentRunning
+
+        DocumentRunning(None if output is None else Path(output), form, show, rows).run(file, feed, keys or [], bounds)
+        return
+    if keys:
+        raise typer.BadParameter("--key is for views over documents (.lorel)")
     if engine is Engine.SPARK:
         if feed.changes or feed.batch or feed.strict or form or show:
             raise typer.BadParameter("--changes, --batch, --strict, --format and --show are for --engine embedded")

@@ -130,21 +130,22 @@ class Documents:
         name = self._name_of(key, name)
         return self._take(name, read_values([document], None, f"{name} {key!r}", [key]), strict=True)
 
-    def put_all(self, documents: Mapping[Key, Any], *, name: str | None = None) -> Changes | None:
-        """Several of them in one transaction."""
-        if not documents:
+    def put_all(
+        self, documents: Mapping[Key, Any], *, name: str | None = None, remove: Iterable[Key] = ()
+    ) -> Changes | None:
+        """Put several documents, and remove others, in one transaction."""
+        gone = list(dict.fromkeys(remove))
+        if not documents and not gone:
             return None
-        name = self._name_of(next(iter(documents)), name)
+        name = self._name_of(next(iter([*documents, *gone])), name)
         batch = read_values(list(documents.values()), None, name, list(documents))
-        return self._take(name, batch, strict=True)
+        return self._take(name, batch, strict=True, removed=gone)
 
     def remove(self, key: Key, *, name: str | None = None) -> Changes:
         """Remove a document and all objects that only it leads to."""
-        name, root = self._found(key, name)
-        nothing = read_values([], None, name, [])
-        change = difference(self._contents, self.database._symbols, nothing.nodes, np.array([root]), self._next)
-        changes = self._commit(change, {}, {NAME: [(name, root)]}, unnamed={(name, root)})
-        del self._keys[name][key]
+        name, _ = self._found(key, name)
+        changes = self.put_all({}, name=name, remove=[key])
+        assert changes is not None
         return changes
 
     def patch(self, key: Key, patch: Sequence[Mapping[str, Any]] | str, *, name: str | None = None) -> Changes | None:
@@ -215,19 +216,27 @@ class Documents:
 
     def define(self, text: str) -> DocumentView:
         """Define a view by a statement of Lorel: `define view V as N = select ... from ... where ... with ...;`."""
-        program = translate(_definition(text), self._known())
-        warn_of(program.warnings)
-        if any(view.name == program.name for view in self._views):
-            raise DataError(f"there is a view `{program.name}` already")
-        view = DocumentView(self, program)
-        views = [*self._views, view]
+        return self.define_views([_definition(text)])[0]
+
+    def define_views(self, definitions: Sequence[ViewDefinition]) -> list[DocumentView]:
+        """Define several views, given as syntax trees, at once."""
+        known = self._known()
+        programs = [translate(definition, known) for definition in definitions]
+        taken = {view.name for view in self._views}
+        for program in programs:
+            if program.name in taken:
+                raise DataError(f"error[HW821]: there is a view `{program.name}` already")
+            taken.add(program.name)
+        added = [DocumentView(self, program) for program in programs]
         if self._db is None:
             rows = {name: _together(tables) for name, tables in self._waiting.items()}
         else:
             rows = {relation: self._db.table(relation) for relation in _BASE}
-        self._db = self._built(views, rows)
-        self._views, self._waiting = views, {}
-        return view
+        self._db = self._built([*self._views, *added], rows)
+        self._views, self._waiting = [*self._views, *added], {}
+        for program in programs:
+            warn_of(program.warnings)
+        return added
 
     def _built(self, views: Sequence[DocumentView], rows: Mapping[str, pa.Table]) -> Database:
         tree = program_tree([view.program for view in views])
@@ -250,23 +259,30 @@ class Documents:
     def _contents(self) -> StoredObjects:
         return StoredObjects(self.database)
 
-    def _take(self, name: str, batch: DocumentBatch, *, strict: bool) -> Changes | None:
-        """Add or replace documents of a name."""
+    def _take(
+        self, name: str, batch: DocumentBatch, *, strict: bool, removed: Sequence[Key] = ()
+    ) -> Changes | None:
+        """Add or replace documents of a name, and remove others."""
         if batch.nodes.rejected and strict:
             raise refuse(batch.nodes.rejected)
         known = self._keys.get(name, {})
         stored = np.array([known.get(key, -1) for key in batch.keys], dtype=np.int64)
+        gone = [self._found(key, name)[1] for key in removed if key not in set(batch.keys)]
         changes = None
-        if self._db is None and not (stored >= 0).any():
+        if self._db is None and not (stored >= 0).any() and not gone:
             roots = self._wait(name, batch)
         else:
-            change = difference(self._contents, self.database._symbols, batch.nodes, stored, self._next)
+            before = np.append(stored, gone).astype(np.int64)
+            change = difference(self._contents, self.database._symbols, batch.nodes, before, self._next)
             roots = change.oids[batch.nodes.roots[batch.nodes.roots >= 0]]
             moved = np.flatnonzero(stored != roots).tolist()
-            unnamed = {(name, int(stored[at])) for at in moved if stored[at] >= 0}
+            unnamed = {(name, int(stored[at])) for at in moved if stored[at] >= 0} | {(name, root) for root in gone}
             named = {NAME: [(name, int(roots[at])) for at in moved]} if moved else {}
             changes = self._commit(change, named, {NAME: sorted(unnamed)} if unnamed else {}, unnamed=unnamed)
         self._keys.setdefault(name, {}).update(zip(batch.keys, roots.tolist(), strict=True))
+        for key in removed:
+            if key not in set(batch.keys):
+                del self._keys[name][key]
         self.rejected += batch.nodes.rejected
         return changes
 

@@ -1,0 +1,1 @@
+"""Commands over documents: views of Lorel, and the guide of a store."""

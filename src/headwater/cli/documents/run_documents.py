@@ -1,0 +1,113 @@
+"""The work of `headwater run view.lorel`: views over documents, and their changes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import typer
+
+from headwater.cli.data.options import Feed
+from headwater.cli.documents.sources import apply_changes, key_of, pairs
+from headwater.cli.run import Show, ViewFormat
+from headwater.cli.screen.display import shown
+from headwater.cli.screen.report import counted, ends_on_error
+from headwater.core.errors import FileError
+from headwater.core.source import Source
+from headwater.engine.guard import Guard
+from headwater.files.names import file_name
+from headwater.files.read import bytes_of
+from headwater.files.write import make_folder
+from headwater.language.lorel import ViewDefinition, parse_lorel
+from headwater.semistructured.documents import Documents
+from headwater.semistructured.output.view import DocumentView
+
+
+class DocumentRunning:
+    """One run of the views of a file: what is printed or written of them."""
+
+    def __init__(self, output: Path | None, form: ViewFormat | None, show: Show | None, most: int) -> None:
+        self._output, self._most = output, most
+        self._form = form or (ViewFormat.TABLE if output is None else ViewFormat.JSON)
+        if self._form is ViewFormat.CSV or (self._form is ViewFormat.PARQUET and output is None):
+            raise typer.BadParameter("documents are printed as table or json; parquet needs --output DIR")
+        self._show = show or (Show.BOTH if self._form is ViewFormat.TABLE else Show.VIEWS)
+        self._feed: list[tuple[str, str, Any]] = []
+
+    def run(self, file: str, feed: Feed, keys: list[str], guard: Guard) -> None:
+        with ends_on_error("interrupted: nothing was applied"):
+            if self._output is not None:
+                make_folder(self._output)
+            docs = Documents(guard=guard)
+            by_name: dict[str, str | None] = {}
+            asked = dict(pairs(keys, "--key"))
+            for name, paths in pairs(feed.inputs, "--input"):
+                by_name[name] = key_of(paths, name, asked)
+                docs.add_files(paths, name=name, key=by_name[name], strict=feed.strict)
+            views = define_all(docs, file)
+            for name, path in pairs(feed.changes, "--changes"):
+                apply_changes(docs, name, path, by_name.get(name, asked.get(name, "id")))
+                self._note(views, path)
+            self._give(views)
+        if docs.rejected:
+            for bad in docs.rejected:
+                typer.echo(f"  {bad}", err=True)
+            count = counted(len(docs.rejected), "document")
+            typer.echo(f"warning[HW820]: {count} cannot be read and {'is' if count[0:2] == '1 ' else 'are'} set aside", err=True)
+
+    def _note(self, views: list[DocumentView], path: str) -> None:
+        for view in views:
+            changes = view.changes
+            if self._form is ViewFormat.TABLE and self._output is None and self._show is not Show.VIEWS:
+                typer.echo(f"{path}: {view.name}: {counted(len(changes.operations), 'change')}")
+                for operation in changes.operations[: self._most or None]:
+                    typer.echo(f"  {shown(str(operation))}")
+            self._feed += [(view.name, oid, patch) for oid, patch in changes.patches.items()]
+
+    def _give(self, views: list[DocumentView]) -> None:
+        for view in views:
+            found = view.documents()
+            if self._output is not None:
+                self._write(self._output, view, found)
+            elif self._form is ViewFormat.TABLE:
+                if self._show is not Show.CHANGES:
+                    typer.echo(f"{view.name}: {counted(len(found), 'document')}")
+                    for oid, document in list(found.items())[: self._most or None]:
+                        typer.echo(f"  {oid}  {_json(document)}")
+            else:
+                if self._show is not Show.VIEWS:
+                    for name, oid, patch in self._feed:
+                        if name == view.name:
+                            sys.stdout.write(_json({"view": name, "oid": oid, "patch": patch}) + "\n")
+                if self._show is not Show.CHANGES:
+                    for oid, document in found.items():
+                        sys.stdout.write(_json({"view": view.name, "oid": oid, "document": document}) + "\n")
+
+    def _write(self, folder: Path, view: DocumentView, found: dict[str, Any]) -> None:
+        try:
+            if self._form is ViewFormat.PARQUET:
+                pq.write_table(view.table(), folder / f"{file_name(view.name)}.parquet")
+            else:
+                lines = [_json({"oid": oid, "document": document}) for oid, document in found.items()]
+                (folder / f"{file_name(view.name)}.jsonl").write_text("".join(f"{line}\n" for line in lines))
+            if self._feed:
+                lines = [_json({"oid": oid, "patch": patch}) for name, oid, patch in self._feed if name == view.name]
+                (folder / f"{file_name(view.name)}.changes.jsonl").write_text("".join(f"{line}\n" for line in lines))
+        except OSError as problem:
+            raise FileError(f"{folder} cannot be written: {problem.strerror}") from None
+
+
+def define_all(docs: Documents, file: str) -> list[DocumentView]:
+    """Define the views of a file, each under the text that defines it."""
+    source = Source(file, bytes_of(Path(file)).decode("utf-8", "replace"))
+    found = [one for one in parse_lorel(source).statements if isinstance(one, ViewDefinition)]
+    if not found:
+        raise FileError(f"{file} defines no view; write: define view V as N = select ...;")
+    return docs.define_views(found)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogateescape").decode()
