@@ -64,7 +64,9 @@ _Shards: TypeAlias = Annotated[
 ]
 _Keys: TypeAlias = Annotated[
     list[str] | None,
-    option("For documents: the member that they are known by (repeatable). Default: id.", "--key", metavar="NAME=MEMBER"),
+    option(
+        "For documents: the member that they are known by (repeatable). Default: id.", "--key", metavar="NAME=MEMBER"
+    ),
 ]
 
 

@@ -126,7 +126,7 @@ class Documents:
     # Changing
 
     def put(self, key: Key, document: Any, *, name: str | None = None) -> Changes | None:
-        """Add a document, or replace the one of this key by the least changes."""
+        """Add a document, or replace the one of this key by the least changes. Bytes are JSON text."""
         name = self._name_of(key, name)
         return self._take(name, read_values([document], None, f"{name} {key!r}", [key]), strict=True)
 
@@ -259,14 +259,14 @@ class Documents:
     def _contents(self) -> StoredObjects:
         return StoredObjects(self.database)
 
-    def _take(
-        self, name: str, batch: DocumentBatch, *, strict: bool, removed: Sequence[Key] = ()
-    ) -> Changes | None:
+    def _take(self, name: str, batch: DocumentBatch, *, strict: bool, removed: Sequence[Key] = ()) -> Changes | None:
         """Add or replace documents of a name, and remove others."""
         if batch.nodes.rejected and strict:
             raise refuse(batch.nodes.rejected)
         known = self._keys.get(name, {})
-        stored = np.array([known.get(key, -1) for key in batch.keys], dtype=np.int64)
+        stored = np.full(len(batch.keys), -1, dtype=np.int64)
+        if known:
+            stored[:] = [known.get(key, -1) for key in batch.keys]
         gone = [self._found(key, name)[1] for key in removed if key not in set(batch.keys)]
         changes = None
         if self._db is None and not (stored >= 0).any() and not gone:

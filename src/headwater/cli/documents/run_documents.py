@@ -56,7 +56,10 @@ class DocumentRunning:
             for bad in docs.rejected:
                 typer.echo(f"  {bad}", err=True)
             count = counted(len(docs.rejected), "document")
-            typer.echo(f"warning[HW820]: {count} cannot be read and {'is' if count[0:2] == '1 ' else 'are'} set aside", err=True)
+            typer.echo(
+                f"warning[HW820]: {count} cannot be read and {'is' if count[0:2] == '1 ' else 'are'} set aside",
+                err=True,
+            )
 
     def _note(self, views: list[DocumentView], path: str) -> None:
         for view in views:

@@ -61,7 +61,7 @@ def _note(docs: Documents, name: str, key: str | None, change: Any, put: dict[An
     if not isinstance(change, dict):
         raise DataError("a change is a JSON object")
     if _PATCH in change:
-        known = change.get(_KEY)
+        known: Any = change.get(_KEY)
         if known in gone or (known not in put and known not in docs.keys(name)):
             raise DataError(f"there is no document {known!r} to patch")
         put[known] = apply_patch(put[known] if known in put else docs.document(known, name=name), change[_PATCH])

@@ -109,7 +109,7 @@ def string_codes(column: pa.Array | pa.ChunkedArray, symbols: Symbols) -> Codes:
         column = column.combine_chunks()
     encoded = column.dictionary_encode()
     words = encoded.dictionary.to_pylist()
-    numbers = np.fromiter((symbols.number(word) for word in words), dtype=np.int64, count=len(words))
+    numbers = np.array(symbols.numbers(words), dtype=np.int64)
     places = encoded.indices.to_numpy(zero_copy_only=False)
     return numbers[places] if len(words) else np.zeros(len(column), dtype=np.int64)
 

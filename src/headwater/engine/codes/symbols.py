@@ -60,6 +60,17 @@ class Symbols:
             self.values.append(value)
         return found
 
+    def numbers(self, words: list[str]) -> list[int]:
+        """As `number`, for many texts, each of them once."""
+        get = self._numbers.get
+        found = [get(word, -1) for word in words]
+        if -1 in found:
+            for at, number in enumerate(found):
+                if number < 0:
+                    found[at] = self._numbers[words[at]] = len(self.values)
+                    self.values.append(words[at])
+        return found
+
     def find(self, value: Any) -> int:
         """The number of a value that may never have been seen (then -1)."""
         return self._numbers.get(value if type(value) is str else _identity(value), -1)

@@ -26,6 +26,8 @@ Rows = npt.NDArray[np.int32]
 Matrix = npt.NDArray[Any]
 Box = tuple[bool, npt.NDArray[np.int64], npt.NDArray[np.int64]]
 _DIRECT_CELLS_PER_ROW = 16
+_LARGE = 1 << 18  # rows from which cells no longer fit a cache: fewer of them are worth their memory
+_CELLS_WHEN_LARGE = 4
 _GROWING = 4  # so many times more while a table grows: it is likely to go on
 _DIRECT_FLOOR = 1 << 20  # cells; memory is only touched where rows are
 _SORT_FROM = 1 << 12
@@ -38,6 +40,10 @@ def within(
 ) -> bool:
     """Whether a range lies inside another in every column; of so few numbers plain Python is quickest."""
     return all(map(operator.ge, low.tolist(), least.tolist())) and all(map(operator.le, high.tolist(), most.tolist()))
+
+
+def _cells_per_row(rows: int) -> int:
+    return _DIRECT_CELLS_PER_ROW if rows < _LARGE else min(_DIRECT_CELLS_PER_ROW, _CELLS_WHEN_LARGE)
 
 
 class Space:
@@ -55,7 +61,7 @@ class Space:
     ) -> Space | None:
         """A direct space for keys between `low` and `high`, with room to grow, or None if too large."""
         spread = [int(top) - int(bottom) + 1 for bottom, top in zip(low, high, strict=True)]
-        budget = max(_DIRECT_FLOOR, _DIRECT_CELLS_PER_ROW * rows * (_GROWING if growing else 1))
+        budget = max(_DIRECT_FLOOR, _cells_per_row(rows) * rows * (_GROWING if growing else 1))
         cells = math.prod(spread)
         if cells > budget:
             return None
@@ -69,7 +75,7 @@ class Space:
 
     def is_wide(self, rows: int) -> bool:
         """Whether it has many more cells than so many rows are worth."""
-        return self.cells > max(_DIRECT_FLOOR, 2 * _DIRECT_CELLS_PER_ROW * rows)
+        return self.cells > max(_DIRECT_FLOOR, 2 * _cells_per_row(rows) * rows)
 
     def holds(self, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> bool:
         return within(low, high, self.base, self.base + (self.extent - 1))
@@ -110,7 +116,9 @@ def hash_size(rows: int) -> int:
 
 
 def packed_sort(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64] | None:
-    """The distinct rows in order, if a row fits into 63 bits; those with the same first column are side by side."""
+    """The distinct rows in order, if they are so already or fit into 63 bits; equal first columns are side by side."""
+    if (rows[1:, 0] > rows[:-1, 0]).all():
+        return rows  # as they are when they are numbered in the order in which they come
     low = [int(rows[:, column].min()) for column in range(rows.shape[1])]
     bits = [(int(rows[:, column].max()) - low[column]).bit_length() for column in range(rows.shape[1])]
     if sum(bits) > 63:

@@ -58,8 +58,15 @@ def read_file(path: Path, key: str | None) -> DocumentBatch:
         raise FileError(f"{path}: its name does not say what it holds; it must end in .json, .jsonl, .ndjson, .parquet")
     data = bytes_of(path).removeprefix(b"\xef\xbb\xbf")
     if suffix in _LINES:
-        return keyed(scan_lines(data, where), key, [f"{path.name}:{at + 1}" for at in range(data.count(b"\n") + 1)])
+        nodes = scan_lines(data, where)
+        whole = key is not None and not nodes.rejected  # then no document needs a name of its own
+        return keyed(nodes, key, range(nodes.roots.size) if whole else _line_names(data, path.name))
     return keyed(scan_text(data, where), key, [path.stem])
+
+
+def _line_names(data: bytes, file: str) -> list[str]:
+    """What the documents of a file are called: after their lines."""
+    return [f"{file}:{at}" for at, line in enumerate(data.split(b"\n"), 1) if line.strip()]
 
 
 def _parquet(path: Path) -> pa.Table:
@@ -104,18 +111,18 @@ def keyed(nodes: Nodes, key: str | None, fallback: Sequence[Key]) -> DocumentBat
         (nodes.label == label) & (nodes.place < 0) & ((nodes.kind == INT) | (nodes.kind == STRING))
     )
     holders = holders[above[nodes.parent[holders]]]
-    texts = nodes.text.take(pa.array(holders)).to_pylist()
-    kinds = nodes.kind[holders].tolist()
-    found: dict[int, Key] = {
-        root: int(text) if kind == INT else text
-        for root, text, kind in zip(nodes.parent[holders].tolist(), texts, kinds, strict=True)
-    }
-    if len(found) < int(np.count_nonzero(nodes.roots >= 0)):
-        nodes = _set_aside(nodes, key, found, fallback)
-    return last_of_each(nodes, list(found.values()))
+    keys: list[Key] = nodes.text.take(pa.array(holders)).to_pylist()
+    if (nodes.kind[holders] == INT).all():
+        keys = list(map(int, keys))
+    else:
+        kinds = nodes.kind[holders].tolist()
+        keys = [int(text) if kind == INT else text for text, kind in zip(keys, kinds, strict=True)]
+    if len(keys) < int(np.count_nonzero(nodes.roots >= 0)):
+        nodes = _set_aside(nodes, key, set(nodes.parent[holders].tolist()), fallback)
+    return last_of_each(nodes, keys)
 
 
-def _set_aside(nodes: Nodes, key: str, found: dict[int, Key], fallback: Sequence[Key]) -> Nodes:
+def _set_aside(nodes: Nodes, key: str, found: set[int], fallback: Sequence[Key]) -> Nodes:
     rejected = list(nodes.rejected)
     first = nodes.roots[nodes.roots >= 0]
     ends = dict(zip(first.tolist(), [*first[1:].tolist(), nodes.size], strict=True))
@@ -129,8 +136,8 @@ def _set_aside(nodes: Nodes, key: str, found: dict[int, Key], fallback: Sequence
 
 def last_of_each(nodes: Nodes, keys: list[Key]) -> DocumentBatch:
     """Of documents with one key the last."""
-    last = {key: at for at, key in enumerate(keys)}
-    if len(last) < len(keys):
+    if len(set(keys)) < len(keys):
+        last = {key: at for at, key in enumerate(keys)}
         first = nodes.roots[nodes.roots >= 0]
         ends = np.append(first[1:], nodes.size)
         keep = np.zeros(nodes.size, dtype=np.bool_)

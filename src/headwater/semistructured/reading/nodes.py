@@ -59,7 +59,10 @@ class Nodes:
 
     def edges(self, oids: Ints) -> pa.Table:
         """The edges as rows, if the nodes have these ids."""
-        inner = np.flatnonzero(self.parent >= 0)
+        return self.edge_rows(np.flatnonzero(self.parent >= 0), oids)
+
+    def edge_rows(self, inner: npt.NDArray[np.intp], oids: Ints) -> pa.Table:
+        """The edges that lead to some of the nodes."""
         return pa.table(
             {
                 "parent": oids[self.parent[inner]],

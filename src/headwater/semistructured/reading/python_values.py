@@ -26,9 +26,12 @@ _MARK = "\x00time " + secrets.token_hex(16) + " "
 
 
 def nodes_of(values: Sequence[Any], where: str) -> Nodes:
-    """A document per value. What cannot be a document is a DataError."""
+    """A document per value, bytes being JSON text. What cannot be a document is a DataError."""
     texts = []
     for at, value in enumerate(values):
+        if isinstance(value, bytes):
+            texts.append(value)
+            continue
         try:
             texts.append(json.dumps(value, default=_other, allow_nan=False).encode())
         except RecursionError:
@@ -61,6 +64,8 @@ def _refused(where: str, at: int, reason: str) -> DataError:
 
 def with_times(nodes: Nodes) -> Nodes:
     """The strings that stand for times as atoms of that kind."""
+    if not _may_hold_times(nodes):
+        return nodes
     marked = pc.fill_null(pc.starts_with(nodes.text, _MARK), False).to_numpy(zero_copy_only=False)
     if not marked.any():
         return nodes
@@ -70,6 +75,11 @@ def with_times(nodes: Nodes) -> Nodes:
         texts[node] = texts[node].removeprefix(_MARK)
         kind[node], number[node] = TIME, seconds(texts[node])
     return replace(nodes, kind=kind, number=number, text=pa.array(texts, type=pa.large_string()))
+
+
+def _may_hold_times(nodes: Nodes) -> bool:
+    data = nodes.text.buffers()[2]
+    return data is not None and _MARK.encode() in memoryview(data).tobytes()
 
 
 def seconds(text: str) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ HOLLOW_DECLARATION = "relation hollow(parent: int, label: string) optional."
 """Arrays without items: no edge says that they are there, and documents shall come out as they came in."""
 
 Ints = npt.NDArray[np.int64]
+DEEPEST_TREE = 1002  # levels of the deepest document that is read; what is deeper has a cycle, or was put together
 
 
 class StoredObjects:
@@ -68,9 +69,8 @@ class StoredObjects:
         table = TableReader(self._db._shard.stores[relation])
         return table, table.with_keys((column,), values.reshape(-1, 1))[1]
 
-    def text_codes(self, texts: Iterable[str]) -> dict[str, int]:
-        """The numbers that stand for texts; -1 for one that no row holds."""
-        return {text: self._db._symbols.find(text) for text in texts}
+    def is_empty(self, relation: str) -> bool:
+        return not self._db._shard.stores[relation].count
 
 
 def _ints(values: Iterable[int] | Ints) -> Ints:
@@ -107,28 +107,46 @@ class ObjectTree:
 
 def subgraph(contents: StoredObjects, roots: Ints) -> ObjectTree:
     """Everything that these objects lead to; of several ways to an object the first counts."""
-    parts: list[tuple[Ints, Ints, Ints, Ints]] = []
-    edges: list[Ints] = [np.zeros((0, 4), dtype=np.int64)]
-    level, above = roots, np.full(roots.size, -1, dtype=np.int64)
-    label, place = np.full(roots.size, -1, dtype=np.int64), np.full(roots.size, -1, dtype=np.int64)
-    seen = np.sort(roots)
-    done = 0
-    while level.size or not parts:
-        parts.append((level, above, label, place))
-        which, rows = contents.codes(EDGE, 0, level)
-        edges.append(rows)
-        children = rows[:, 2]
-        fresh = _first_seen(children, seen)
-        above, level = done + which[fresh].astype(np.int64), children[fresh]
-        label, place = rows[fresh, 1], rows[fresh, 3]
-        done += parts[-1][0].size
-        if level.size:
-            seen = np.sort(np.concatenate([seen, level]))
+    found = _levels(contents, roots, once=False)  # most documents are trees, where no object is met twice
+    if found is None:
+        found = _levels(contents, roots, once=True)
+    assert found is not None
+    parts, edges = found
     oid, parent, labels, places = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     kind, text = np.full(oid.size, -1, dtype=np.int64), np.zeros(oid.size, dtype=np.int64)
     which, atoms = contents.codes(ATOM, 0, oid)
     kind[which], text[which] = atoms[:, 1], atoms[:, 2]
     return ObjectTree(oid, parent, labels, places, kind, text, np.concatenate(edges))
+
+
+_Level: TypeAlias = tuple[Ints, Ints, Ints, Ints]
+
+
+def _levels(contents: StoredObjects, roots: Ints, *, once: bool) -> tuple[list[_Level], list[Ints]] | None:
+    """The objects level by level; unless each is to be met `once`, None if one was met again."""
+    parts: list[_Level] = []
+    edges: list[Ints] = [np.zeros((0, 4), dtype=np.int64)]
+    none = np.full(roots.size, -1, dtype=np.int64)
+    level, above, label, place = roots, none, none, none
+    seen = np.sort(roots)
+    done = 0
+    while level.size or not parts:
+        parts.append((level, above, label, place))
+        if not once and len(parts) > DEEPEST_TREE:
+            return None
+        which, rows = contents.codes(EDGE, 0, level)
+        edges.append(rows)
+        fresh = _first_seen(rows[:, 2], seen) if once else slice(None)
+        above, level = done + which[fresh].astype(np.int64), rows[fresh, 2]
+        label, place = rows[fresh, 1], rows[fresh, 3]
+        done += parts[-1][0].size
+        if once and level.size:
+            seen = np.sort(np.concatenate([seen, level]))
+    if not once:
+        every = np.sort(np.concatenate([part[0] for part in parts]))
+        if (every[1:] == every[:-1]).any():
+            return None
+    return parts, edges
 
 
 def _first_seen(children: Ints, seen: Ints) -> Ints:

@@ -56,16 +56,19 @@ def difference(contents: StoredObjects, symbols: Symbols, nodes: Nodes, stored: 
     oids[kept] = old.oid[found[kept]]
     fresh = int(nodes.size - np.count_nonzero(kept))
     oids[~kept] = first + np.arange(fresh)
-    gone = np.setdiff1d(old.oid, oids[kept])
-    new_edges = _edge_codes(nodes, coded, oids)
-    coming, going = _net(new_edges, old.edges)
+    stays = np.zeros(old.oid.size, dtype=np.bool_)
+    stays[found[kept]] = True
+    gone = old.oid[~stays]
+    inner, going = _edge_net(old, nodes, coded, found, oids)
     atomic = np.flatnonzero(nodes.kind != COMPLEX)
     changed = atomic[_is_changed(old, coded, found, atomic)]
-    inserted: dict[str, pa.Table | None] = {EDGE: nodes.edges(oids).take(pa.array(coming)) if coming.size else None}
+    inserted: dict[str, pa.Table | None] = {EDGE: nodes.edge_rows(inner, oids) if inner.size else None}
     if changed.size:
         inserted[ATOM] = nodes.atom_rows(changed, oids[changed])
     hollow = nodes.hollow_rows(oids) if nodes.hollow.size else None
-    _, held = contents.codes(HOLLOW, 0, old.oid)
+    held = np.zeros((0, 2), dtype=np.int64)
+    if not contents.is_empty(HOLLOW):
+        _, held = contents.codes(HOLLOW, 0, old.oid)
     if hollow is not None:
         codes = np.column_stack([oids[nodes.hollow[:, 0]], _label_codes(nodes, symbols)[nodes.hollow[:, 1]]])
         added, dropped = _net(codes, held)
@@ -147,6 +150,26 @@ def _ranges(counts: Ints) -> Ints:
     """0, 1, ... for each count in turn."""
     ends = np.cumsum(counts)
     return np.arange(int(ends[-1]) if ends.size else 0) - np.repeat(ends - counts, counts)
+
+
+def _edge_net(
+    old: ObjectTree, nodes: Nodes, coded: _Coded, found: npt.NDArray[np.int32], oids: Ints
+) -> tuple[Ints, Ints]:
+    """The nodes whose edges come, and the numbers of the old edges that go."""
+    inner = np.flatnonzero(nodes.parent >= 0)
+    rooted = int(np.count_nonzero(old.parent < 0))
+    if old.edges.shape[0] != old.oid.size - rooted:  # there are several ways to an object
+        coming, going = _net(_edge_codes(nodes, coded, oids), old.edges)
+        return inner[coming], going
+    same = found[inner]
+    there = np.flatnonzero(same >= 0)
+    node, before = inner[there], same[there]
+    held = (old.parent[before] == found[nodes.parent[node]]) & (old.place[before] == nodes.place[node])
+    coming = np.ones(inner.size, dtype=np.bool_)
+    coming[there[held]] = False
+    going_mask = np.ones(old.oid.size, dtype=np.bool_)
+    going_mask[before[held]] = False
+    return inner[coming], np.flatnonzero(going_mask[rooted:])
 
 
 def _edge_codes(nodes: Nodes, coded: _Coded, oids: Ints) -> Ints:

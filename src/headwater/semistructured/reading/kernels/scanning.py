@@ -31,6 +31,7 @@ from headwater.semistructured.reading.kernels.faults import (
 
 COMPLEX, INT, REAL, STRING, BOOL, NULL, TIME = range(7)
 ITEM = 0  # the label of items of arrays that are nodes: `[]`
+FEW = 16
 _VALUE, _KEY, _AFTER, _DONE = range(4)
 _EXACT = 10 ** np.arange(23, dtype=np.float64)
 _FNV = np.uint64(1099511628211)
@@ -345,6 +346,15 @@ def _label(out, begin, end, words, word_ends, counts, slots):
 
 
 @kernel
+def _is_held(held, begin, count, label):
+    """Whether a label is among the first members of an object: looking at a few costs less than a table."""
+    found = False
+    for at in range(begin, begin + min(count, FEW)):
+        found |= held[at] == label
+    return found
+
+
+@kernel
 def _is_member(serial, label, members):
     """Note that an object has a member; whether it had it already."""
     key = (np.int64(serial) << 32) | np.int64(label + 1)
@@ -369,6 +379,8 @@ def scan_documents(
     `roots[d]` is the node of document d, or -1: then `faults[d]` says why, and `places[d]` where.
     """
     shape = np.empty(DEEPEST + 1, dtype=np.int8)  # of what is open: 0 an object, 1 an array
+    held = np.empty((DEEPEST + 1) * FEW, dtype=np.int32)  # the first labels of each object that is open
+    count = np.empty(DEEPEST + 1, dtype=np.int64)
     owner = np.empty(DEEPEST + 1, dtype=np.int32)
     under = np.empty(DEEPEST + 1, dtype=np.int32)
     following = np.empty(DEEPEST + 1, dtype=np.int32)
@@ -413,10 +425,15 @@ def scan_documents(
                     fault = RESERVED
                     at = begin
                     break
-                if _is_member(serial[depth], found, members):
+                if _is_held(held, depth * FEW, count[depth], found) or (
+                    count[depth] >= FEW and _is_member(serial[depth], found, members)
+                ):
                     fault = DUPLICATE
                     at = begin
                     break
+                if count[depth] < FEW:
+                    held[depth * FEW + count[depth]] = found
+                count[depth] += 1
                 under[depth] = found
                 following[depth] = -1
                 while at < end and _is_space(data[at]):
@@ -497,6 +514,7 @@ def scan_documents(
                 depth += 1
                 shape[depth] = 0
                 owner[depth] = node
+                count[depth] = 0
                 objects += 1
                 serial[depth] = objects
                 at += 1

@@ -1,0 +1,80 @@
+"""`headwater run view.lorel`: documents in, views and their changes out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from headwater.cli.main import app
+
+VIEW = "define view Cheap as Items = select i from Orders.items i where i.price < 5 with i.sku s, i.price p;"
+ORDERS = [
+    {"id": 1, "items": [{"id": "a", "sku": "pen", "price": 2}, {"id": "b", "sku": "ink", "price": 9}]},
+    {"id": 2, "items": [{"id": "c", "sku": "nib", "price": 3}]},
+]
+EDITS = [
+    {"_key": 1, "_patch": [{"op": "replace", "path": "/items/1/price", "value": 1}]},
+    {"id": 4, "items": [{"id": "d", "sku": "cap", "price": "4"}]},
+    {"_key": 2, "_change_type": "delete"},
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "view.lorel").write_text(VIEW)
+    (tmp_path / "orders.jsonl").write_text("\n".join(map(json.dumps, ORDERS)))
+    (tmp_path / "edits.jsonl").write_text("\n".join(map(json.dumps, EDITS)))
+    return tmp_path
+
+
+def lines(*arguments: str) -> list[dict[str, object]]:
+    result = CliRunner().invoke(app, ["run", "view.lorel", *arguments, "--format", "json"])
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_documents_patches_and_deletes_are_one_transaction(folder: Path) -> None:
+    found = lines("-i", "Orders=orders.jsonl", "-c", "Orders=edits.jsonl")
+    assert [line["document"] for line in found] == [
+        {"sku": "pen", "price": 2},
+        {"sku": "ink", "price": 1},
+        {"sku": "cap", "price": "4"},
+    ]
+    shown = lines("-i", "Orders=orders.jsonl", "-c", "Orders=edits.jsonl", "--show", "changes")
+    assert sorted(line["patch"][0]["op"] for line in shown) == ["add", "add", "remove"]  # type: ignore[index]
+
+
+def test_a_change_that_does_not_apply_is_named_with_its_line(folder: Path) -> None:
+    (folder / "edits.jsonl").write_text('{"id": 9, "items": []}\n{"_key": 7, "_patch": []}\n')
+    result = CliRunner().invoke(app, ["run", "view.lorel", "-i", "Orders=orders.jsonl", "-c", "Orders=edits.jsonl"])
+    assert result.exit_code == 1
+    assert "error[HW822]: edits.jsonl, line 2: there is no document 7 to patch; nothing was applied" in result.output
+
+
+def test_views_are_written_as_files(folder: Path) -> None:
+    arguments = ["run", "view.lorel", "-i", "Orders=*.jsonl", "-o", "out", "--format", "parquet"]
+    (folder / "edits.jsonl").unlink()
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert pq.read_table("out/Cheap.parquet").num_rows == 2
+    assert CliRunner().invoke(app, [*arguments[:-1], "json"]).exit_code == 0
+    assert len((folder / "out" / "Cheap.jsonl").read_text().splitlines()) == 2
+
+
+def test_bad_documents_are_set_aside_and_counted_or_refused(folder: Path) -> None:
+    (folder / "orders.jsonl").write_text('{"id": 1, "items": []}\n{"id": 2,\n')
+    result = CliRunner().invoke(app, ["run", "view.lorel", "-i", "Orders=orders.jsonl"])
+    assert result.exit_code == 0
+    assert "orders.jsonl, line 2, column 10" in result.output
+    assert CliRunner().invoke(app, ["run", "view.lorel", "-i", "Orders=orders.jsonl", "--strict"]).exit_code == 1
+
+
+def test_an_object_with_many_members_may_not_repeat_one(folder: Path) -> None:
+    many = ",".join(f'"m{at}": {at}' for at in range(40))
+    (folder / "orders.jsonl").write_text(f'{{"id": 1, {many}, "m30": 1}}')
+    result = CliRunner().invoke(app, ["run", "view.lorel", "-i", "Orders=orders.jsonl", "--strict"])
+    assert "the object has this member already" in result.output
