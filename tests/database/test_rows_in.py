@@ -360,3 +360,16 @@ def test_a_generator_that_fails_changes_nothing() -> None:
     with pytest.raises(OSError, match="the line is dead"):
         db.apply(insert={"r": failing()}, delete={"r": [(7, "z")]})
     assert db.rows("v") == {(7, "z")}
+
+
+@pytest.mark.parametrize("bad", [{"a": 3}, {"a": 3, "s": "z", "t": 1}, "no row", (3,), (3, "z", 1)], ids=repr)
+def test_rows_behind_one_that_does_not_fit_are_read(bad: Any) -> None:
+    db = hw.Database(hw.compile(DECLARED))
+    changes = db.apply(insert={"r": [(1, "x"), bad, (2, "y")]}, strict=False)
+    assert db.rows("v") == ROWS
+    assert [one.position for one in changes.rejected] == [1]
+
+
+@pytest.mark.parametrize("bad", [5, b"x", 1.5, True, dt.date(2024, 1, 1)], ids=repr)
+def test_what_is_no_text(bad: Any) -> None:
+    assert "r, row 2: column `s`: " in refused("relation r(s: string). v(S) :- r(S).", [(bad,), (bad,)])

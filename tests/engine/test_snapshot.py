@@ -12,6 +12,7 @@ import pytest
 import headwater as hw
 from headwater.engine.border.checksum import checksum
 from headwater.engine.border.snapshot import Snapshot, pack
+from headwater.engine.border.soundness import Unsound, refuse_unsound
 from headwater.engine.border.symbol_columns import from_columns, to_columns
 from headwater.engine.codes.symbols import Symbols
 from headwater.engine.shard import Shard
@@ -116,3 +117,13 @@ def test_a_large_shard_is_opened_with_its_identities(tmp_path: Path) -> None:
     again = opened.apply(insert={"link": [links[60]]}, delete={"link": [(5, 5), (1, 1)]})
     assert [again["both"].inserted.num_rows, again["both"].deleted.num_rows] == [1, 2]
     assert sorted(opened.rows("both")) == sorted((y, x) for x, y in links)
+
+
+@pytest.mark.parametrize("apart", [1, 10**12])
+def test_equal_rows_are_found_however_far_apart_their_values_lie(apart: int) -> None:
+    db = hw.Database(hw.compile("relation e(x: int, y: int). v(X, Y) :- e(X, Y)."))
+    db.apply(insert={"e": [(at * apart, -at * apart) for at in range(40)]})
+    refuse_unsound(db._shard)
+    db._shard.stores["e"].data[31] = db._shard.stores["e"].data[7]
+    with pytest.raises(Unsound, match="table `e`: two of its rows are the same"):
+        refuse_unsound(db._shard)

@@ -48,6 +48,11 @@ EQUIVALENT: Mapping[str, str] = {
         "rows that are gone have been passed over"
     ),
     "engine/store/store.py Store.admit_range: off by one: `0` -> `1` #1": "compared with what 32 bits hold",
+    "engine/border/bags.py _with_number: off by one: `1` -> `2`": "numpy takes any negative length for what is left",
+    "engine/store/store.py Store.all_older: twin: `stamps.max` -> `stamps.min`": (
+        "rows of this round are met in it and not in the next: the best rows are the same"
+    ),
+    "engine/best/selection.py best_part: comparison: `pick.best is Best.MAX` -> `pick.best is not Best.MAX`": _WAY,
     "engine/turns.py Turns.next: twin: `min` -> `max`": _WAY,
     "rewrite/unfold_views.py _view: and/or: `here.location is not None and there.location is not None` -> "
     "`((here.location is not None) or (there.location is not None))`": (

@@ -122,7 +122,7 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "engine/codes/columns.py": (*INTAKE, *ENGINE[:5]),
     "engine/store/compaction.py": ("tests/engine/test_compaction.py", "tests/database/test_keeping.py", *ENGINE),
     "engine/codes/compiling.py": ("tests/engine/test_compiling.py",),
-    "engine/border/bags.py": (*ENGINE, *SHARDS),
+    "engine/border/bags.py": ("tests/sql/test_union_all.py", "tests/sql/test_recursion.py", *ENGINE, *SHARDS),
     "engine/store/expiry.py": (*TIMED, *ENGINE[:5]),
     "engine/codes/expressions.py": EXPRESSIONS,
     "engine/codes/fitting.py": INTAKE,
