@@ -127,3 +127,16 @@ def test_equal_rows_are_found_however_far_apart_their_values_lie(apart: int) -> 
     db._shard.stores["e"].data[31] = db._shard.stores["e"].data[7]
     with pytest.raises(Unsound, match="table `e`: two of its rows are the same"):
         refuse_unsound(db._shard)
+
+
+def test_a_row_that_rests_on_itself_through_another_table() -> None:
+    text = "p(X, Y) :- e(X, Y). p(X, Y) :- q(Y, X). q(X, Y) :- f(X, Y). q(X, Y) :- p(X, Y), X > 0."
+    db = hw.Database(hw.compile(f"relation e(x: int, y: int). relation f(x: int, y: int). {text}"))
+    db.apply(insert={"e": [(-at, at) for at in range(5)], "f": [(7, 8), (9, 10)]})
+    refuse_unsound(db._shard)
+    p, q = db._shard.stores["p"], db._shard.stores["q"]
+    from_p = q.rules[q.find(np.array([[8, 7]]))]
+    (first,) = q.find(np.array([[7, 8]]))
+    q.rules[first], q.witness[first] = from_p[0], p.find(np.array([[7, 8]]))  # p(7, 8) rests on q(8, 7), p(8, 7), this
+    with pytest.raises(Unsound, match=r"table `[pq]`: row \d+ rests on itself"):
+        refuse_unsound(db._shard)
