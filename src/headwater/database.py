@@ -61,10 +61,12 @@ from headwater.engine.store.index import Matrix
 from headwater.engine.store.states import GONE
 from headwater.language.syntax import Query
 from headwater.pipeline import CompiledProgram
+from headwater.plan.explain import explain
 from headwater.plan.model import Plan, Table
 from headwater.program.inputs import absence, needed
 from headwater.program.model import Program
 from headwater.program.time.program_clock import clock_type
+from headwater.program.types.inference import infer
 from headwater.provenance import (
     NODES,
     Bounds,
@@ -385,6 +387,10 @@ class Database:
         """
         return self._shard.meter.profile(self._shard.plan)
 
+    def plan(self) -> str:
+        """The plan that runs now, as text, with the join orders that the data has led to."""
+        return explain(self._shard.plan, infer(self._model, self._known))
+
     @property
     def nbytes(self) -> int:
         """Bytes held by all stored rows, with their indexes and witnesses."""
@@ -487,7 +493,7 @@ class Database:
 
     def _table(self, name: str) -> Table:
         store = self._shard.stores.get(name)
-        if store is None or store.table.bag or store.table.asks:
+        if store is None or store.table.bag or store.table.asks or store.table.part:
             raise UnknownRelation(unknown_relation(name, self.program))
         refuse_partial(self._model.relation(name), self.program.outputs)
         return store.table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -90,3 +91,24 @@ def test_what_cannot_be_shown(program: str, tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "error[HW301]" in result.stderr
     assert result.stdout == ""
+
+
+def test_analyze_shows_what_rules_did_and_the_plan_that_ran(tmp_path: Path) -> None:
+    (tmp_path / "p.dl").write_text("reach(X, Y) :- link(X, Y).\nreach(X, Z) :- reach(X, Y), link(Y, Z).\n")
+    (tmp_path / "links.csv").write_text("x,y\n1,2\n2,3\n3,4\n")
+    given = ["plan", str(tmp_path / "p.dl"), "--input", f"link={tmp_path / 'links.csv'}", "--analyze"]
+    shown = CliRunner().invoke(app, given)
+    assert shown.exit_code == 0
+    assert "when reach(X, Y) comes" in shown.stdout
+    assert "join link(Y, Z) by index (x)" in shown.stdout
+    read = json.loads(CliRunner().invoke(app, [*given, "--json"]).stdout)
+    assert {work["kept"] for work in read["rules"] if work["way"] == "when reach(X, Y) comes"} == {3}
+    assert "stratum 1" in read["plan"]
+
+
+def test_rows_without_analyze_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "p.dl").write_text("reach(X, Y) :- link(X, Y).\n")
+    for more in (["--json"], ["--input", "link=x.csv"]):
+        refused = CliRunner().invoke(app, ["plan", str(tmp_path / "p.dl"), *more])
+        assert refused.exit_code == 2
+        assert "--analyze" in refused.output

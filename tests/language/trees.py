@@ -17,6 +17,7 @@ from headwater.language.syntax import (
     Duration,
     Goal,
     Head,
+    JoinOrder,
     Kind,
     ListTerm,
     Negation,
@@ -75,7 +76,10 @@ aggregates = st.builds(
     Aggregate, names, st.lists(terms, min_size=1, max_size=3).map(tuple), st.none() | st.integers(-5, 100)
 )
 heads = st.builds(Head, names, st.lists(terms | aggregates, max_size=4).map(tuple))
-rules = st.builds(Rule, heads, st.lists(goals, max_size=4).map(tuple), st.none() | labels)
+orders = st.lists(st.integers(1, 9), min_size=1, max_size=4).map(lambda places: JoinOrder(tuple(places)))
+rules = st.builds(Rule, heads, st.lists(goals, max_size=4).map(tuple), st.none() | labels) | st.builds(
+    Rule, heads, st.lists(goals, min_size=1, max_size=4).map(tuple), st.none() | labels, orders
+)
 kinds = st.recursive(
     st.sampled_from(ONE_WORD), lambda inner: st.lists(inner, min_size=1, max_size=3).map(list_named), max_leaves=4
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 
 import headwater as hw
+from headwater.engine.store.measuring import measure
 from headwater.plan.model import Join, Reads
 from tests.engine.holding import hold, pairs
 from tests.engine.opened import Reopened
@@ -127,3 +129,33 @@ def test_forged_orders_are_refused(change: Callable[[dict[str, Any]], Any], tmp_
     db.save(tmp_path / "db")
     with pytest.raises(hw.StateError, match="join orders"):
         hw.Database.open(tmp_path / "db")
+
+
+@pytest.mark.parametrize("places", list(permutations((1, 2, 3))))
+def test_a_rule_is_joined_in_the_order_that_it_says(places: tuple[int, ...]) -> None:
+    said = ", ".join(map(str, places))
+    text = "relation e(x: int, y: int). v(X, W) :- e(X, Y), e(Y, Z), e(Z, W), X != W plan({}). w(X) :- v(X, X)."
+    db = hw.Database(hw.compile(text.format(said)))
+    rows = [(at % 50, (at * 7) % 40) for at in range(4000)]
+    db.apply(insert={"e": rows})
+    db.apply(delete={"e": rows[:20]})
+    left = set(rows) - set(rows[:20])
+    assert db.rows("v") == {(x, w) for x, y in left for a, z in left if a == y for b, w in left if b == z and x != w}
+    (rule, _) = db._shard.plan.rules
+    for slot, delta_rule in enumerate(rule.arrive):
+        assert delta_rule.order == tuple(place - 1 for place in places if place - 1 != slot)
+    assert rule.pulls[0].delta_rule.order == tuple(place - 1 for place in places)
+
+
+def test_statistics_find_hubs_and_count_values() -> None:
+    db = hw.Database(hw.compile("relation e(x: int, y: int, z: int). v(X) :- e(X, Y, Z)."))
+    db.apply(insert={"e": [(at, 0 if at % 2 else at, at % 10) for at in range(40_000)]})
+    found = measure(db._shard.stores["e"], [0, 1, 2])
+    assert found.rows == 40_000
+    assert 30_000 < found.columns[0].distinct <= 40_000
+    assert found.columns[0].frequent == {}
+    assert found.columns[1].frequent.keys() == {0}
+    assert 18_000 < found.columns[1].frequent[0] < 22_000
+    assert found.columns[1].rest < 2
+    assert found.columns[2].distinct == 10
+    assert 3_500 < found.columns[2].rest < 4_500

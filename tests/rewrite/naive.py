@@ -18,7 +18,7 @@ from headwater.language import syntax
 from headwater.program.model import Program, Relation
 from headwater.program.recursion.strata import strata
 from tests.oracle.aggregate import aggregate, best_together
-from tests.oracle.evaluate import ARITHMETIC, COMPARE, Diverges
+from tests.oracle.evaluate import ARITHMETIC, Diverges, compares
 from tests.oracle.program import Agg
 
 Row = tuple[Any, ...]
@@ -154,7 +154,7 @@ def _extend(goal: Any, binding: Binding, state: State) -> Iterator[Binding]:
                 yield binding
         case syntax.Comparison(op=op, left=left, right=right):
             one, other = _value(left, binding), _value(right, binding)
-            if one is not None and other is not None and COMPARE[op](one, other):
+            if compares(op, one, other):
                 yield binding
         case syntax.Condition(call=call, negated=negated):
             value = _value(call, binding)

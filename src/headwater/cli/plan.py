@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 import typer
 
+from headwater.cli.data import options
 from headwater.cli.screen.report import exit_status, show
 from headwater.core.errors import ProgramError
 from headwater.core.source import Source
@@ -33,8 +35,10 @@ def _are_rewrites(disabled: list[str]) -> list[str]:
     return disabled
 
 
+@options.fed
 def plan(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The program to show.", show_default=False)],
+    feed: options.Feed,
     stage: Annotated[
         str, typer.Option("--stage", help=f"Which stage: {', '.join(_STAGES)}.", callback=_is_stage)
     ] = "rewritten",
@@ -49,8 +53,12 @@ def plan(
             "--update", metavar="UPDATE", help="Show how a view over documents follows this update.", show_default=False
         ),
     ] = None,
+    analyze: Annotated[
+        bool, typer.Option("--analyze", help="Run the program over its inputs, and show where the time went.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="With --analyze: print JSON.")] = False,
 ) -> None:
-    """Show a program as text at any stage from source to plan.
+    """Show a program as text at any stage from source to plan, or what running it takes.
 
     Exit status: 0 if the program has no errors, 1 if it has, 2 if it cannot be read.
 
@@ -63,11 +71,18 @@ def plan(
         headwater plan paths.dl --trace --disable aggregate_selection
 
         headwater plan view.lorel --update 'Ins(&10, Ingredient, &15)'
+
+        headwater plan paths.dl --input link=links.csv --analyze
     """
     disabled = _are_rewrites(disable or [])
     of_views = file.lower().endswith(".lorel")
     if update is not None and not of_views:
         raise typer.BadParameter("--update is for views over documents (.lorel)")
+    if analyze:
+        _analyse(file, feed, disabled, as_json=as_json)
+        return
+    if as_json or feed != options.Feed():
+        raise typer.BadParameter("rows, and --json, are for --analyze; add it to run the program")
     try:
         program = _views_program(file, disabled, update) if of_views else compile_file(file, disabled=disabled)
     except ProgramError as error:
@@ -96,6 +111,17 @@ def _views_program(file: str, disabled: list[str], update: str | None) -> Compil
     for view in views.views:
         typer.echo(explain_update(view.definition, given))
     raise typer.Exit
+
+
+def _analyse(file: str, feed: options.Feed, disabled: list[str], *, as_json: bool) -> None:
+    from headwater.cli.data.fed_database import fed_database  # the engine behind it takes a while to import
+
+    database = fed_database(file, feed, whole=False, profile=True, disabled=disabled)
+    profile, text = database.profile(), database.plan()
+    if as_json:
+        typer.echo(json.dumps({**json.loads(profile.json()), "plan": text}, indent=2))
+    else:
+        typer.echo(f"{profile}\n\n{text}")
 
 
 def _on_shards(program: CompiledProgram) -> str:

@@ -9,7 +9,7 @@ from headwater.engine.codes.symbols import decode
 from headwater.engine.rules.context import Context
 from headwater.language.datalog.printer import print_rule
 from headwater.language.terms import body_atoms
-from headwater.plan.model import Plan, PlannedStratum
+from headwater.plan.model import Plan, PlannedStratum, Table
 
 
 class StratumNames:
@@ -22,7 +22,15 @@ class StratumNames:
 
     def rule(self, rule: int) -> str:
         """A rule as it was written: a flat one by its number, an aggregation as a row's `rules` entry names it."""
-        return print_rule(self._plan.program_rules[self._origin(rule)])
+        found = self._plan.program_rules[self._origin(rule)]
+        return print_rule(found if found.origin is None or not self._is_part(rule) else found.origin)
+
+    def _is_part(self, rule: int) -> bool:
+        """Whether a rule was written as one with others."""
+        if rule < 0:
+            return False
+        flat, stores = self._plan.rules[rule], self._context.stores
+        return any(stores[name].table.part for name in (flat.table, *flat.atoms))
 
     def _origin(self, rule: int) -> int:
         if rule >= 0:
@@ -48,7 +56,7 @@ class StratumNames:
 
     def explain(self, done: str, rule: int | None) -> str:
         """The guard's message: what was done past which bound, rule, cycle, and the newest rows as samples."""
-        names = [f"`{name}`" for name in self.stratum.tables if not self._context.stores[name].table.bag]
+        names = [f"`{name}`" for name in self.stratum.tables if not _is_inner(self._context.stores[name].table)]
         what = f"the recursion through {', '.join(names)}" if self.stratum.recursive else f"the rules of {names[0]}"
         lines = [f"error[HW901]: {what} {done} and {'was' if self.stratum.recursive else 'were'} stopped"]
         if rule is not None and rule != -1:
@@ -94,3 +102,8 @@ class StratumNames:
             for at, kind in enumerate(store.table.types)
         ]
         return [shown(row, 120) for row in zip(*columns, strict=True)]
+
+
+def _is_inner(table: Table) -> bool:
+    """Whether no relation that a user knows has these rows."""
+    return table.bag or table.part

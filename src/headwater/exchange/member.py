@@ -115,7 +115,7 @@ class Member:
     def rows(self, view: str) -> pa.Table:
         """This shard's part of what the queries ask for."""
         store = self.shard.stores.get(view)
-        if store is None or store.table.bag:
+        if store is None or store.table.bag or store.table.part:
             raise UnknownRelation(f"there is no relation `{view}`")
         table, symbols = store.table, self.shard.symbols
         held = store.data[store.alive()] if self.sharding.shows(view, self.number) else store.data[:0]

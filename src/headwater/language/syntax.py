@@ -114,6 +114,7 @@ class Atom:
     relation: str
     args: tuple[Term, ...]
     link: bool = False
+    turn: int | None = field(default=None, kw_only=True)  # its place in the join order, where the rule says one
     span: Span | None = _span()
 
 
@@ -166,12 +167,24 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinOrder:
+    """`plan(2, 1, 3)` behind a body: in which order its relations are joined, counted as they stand from 1 on."""
+
+    places: tuple[int, ...]
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
-    """`label: head :- body.`; a fact has no body. `origin` is the rule as written, where time made another of it."""
+    """`label: head :- body.`; a fact has no body. `origin` is the rule as written, where a rewrite made another of it.
+
+    A checked rule has no `plan`: its atoms have turns.
+    """
 
     head: Head
     body: tuple[Goal, ...] = ()
     label: str | None = None
+    plan: JoinOrder | None = None
     origin: Rule | None = field(default=None, compare=False, repr=False, kw_only=True)
     span: Span | None = _span()
 

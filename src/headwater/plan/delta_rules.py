@@ -163,6 +163,9 @@ class _Goals:
             several = share < 1.0 and (key is None or not key.issubset(known))
             return several, not bound, -share, draft.weights[atom.relation], slot
 
+        turns = {slot: atom.turn or 0 for slot, atom in self.atoms.items()}
+        if any(turns.values()):  # the program says so
+            return min(turns, key=lambda slot: (turns[slot], slot))
         return min(self.atoms) if draft.ordered else min(self.atoms.items(), key=rank)[0]
 
 

@@ -118,6 +118,7 @@ def _table(relation: Relation, types: Types) -> Table:
         shown=None if relation.shown is None else tuple(_written(column, kinds) for column in relation.shown),
         stands_for=relation.stands_for,
         hidden=relation.hidden,
+        part=relation.part_of is not None,
         asks=relation.asks is not None,
     )
     if table.base or table.picks:

@@ -84,7 +84,9 @@ def _rule(plan: Plan, rule: FlatRule, tables: Mapping[str, Table]) -> Iterator[s
     yield f"  rule {print_rule(plan.program_rules[rule.origin])}"
     atoms = [goal for goal in rule.body if isinstance(goal, Atom)]
     for when, delta_rule in _delta_rules(rule, atoms):
-        yield f"    {when}: {', '.join(_step(step, atoms, tables) for step in delta_rule.steps) or 'store'}"
+        chosen = "" if delta_rule.expected is None else f" (by the data: {delta_rule.expected:,.3g} per row)"
+        steps = ", ".join(_step(step, atoms, tables) for step in delta_rule.steps) or "store"
+        yield f"    {when}{chosen}: {steps}"
         yield f"      {_loop(delta_rule, tables[rule.table], tables)}"
 
 

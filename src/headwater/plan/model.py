@@ -123,6 +123,7 @@ class Table:
     stands_for: str | None = None  # the relation as written whose rows these are
     ordered: bool = True  # rows may be given by position
     hidden: int = 0  # so many of its columns as written, the last ones, only distinguish rows that look equal
+    part: bool = False  # its rows are bindings of a part of a rule's body, which no user sees
     asks: bool = False  # its rows are questions, which no user sees
     clusters: int | None = None  # a column by whose values rows had best lie side by side
 

@@ -54,7 +54,7 @@ def has_choice(rule: FlatRule) -> bool:
 
 def fixed(rule: FlatRule) -> bool:
     """Whether the program says in which order its atoms are joined."""
-    return False
+    return any(isinstance(goal, Atom) and goal.turn is not None for goal in rule.body)
 
 
 def by_cost(rule: FlatRule, tables: Mapping[str, Table], costs: Costs) -> FlatRule:

@@ -99,6 +99,7 @@ class Relation:
     shown: tuple[Shown, ...] | None = None  # the columns as written, where that is not what is stored
     keeps: Keeps = Keeps.ALL
     stands_for: str | None = None  # the relation as written whose rows these are, where a rewrite split it
+    part_of: str | None = None  # its rows are bindings of a part of a rule of this relation: no user sees them
     asks: Asking | None = None  # its rows are questions: no user sees them
     ways: tuple[tuple[int, ...], ...] = ()  # if any, only rows asked for, by one of these sets of columns, are derived
     exact: tuple[int, ...] = ()  # columns that must not turn out to be floats, because sums are taken in another order
@@ -136,4 +137,4 @@ class Program:
         """Names of the queried views, in order; all derived relations if none is queried."""
         if self.queries:
             return tuple(dict.fromkeys(query.atom.relation for query in self.queries))
-        return tuple(relation.name for relation in self.relations if relation.derived)
+        return tuple(relation.name for relation in self.relations if relation.derived and relation.part_of is None)

@@ -49,7 +49,32 @@ def normalise(rule: syntax.Rule, known: Names) -> tuple[syntax.Rule, list[Diagno
     head = work.head(rule.head)
     body = work.order()
     work.check_head(head)
-    return replace(rule, head=head, body=tuple(body)), work.diagnostics
+    if rule.plan is not None:
+        body = list(_in_turn(body, rule.plan, work.diagnostics))
+    return replace(rule, head=head, body=tuple(body), plan=None), work.diagnostics
+
+
+def _in_turn(body: list[syntax.Goal], plan: syntax.JoinOrder, found: list[Diagnostic]) -> Iterator[syntax.Goal]:
+    """The body, with the turn that a `plan` gives to each atom."""
+    count = sum(isinstance(goal, syntax.Atom) for goal in body)
+    if sorted(plan.places) != list(range(1, count + 1)):
+        example = ", ".join(map(str, range(1, count + 1)))
+        message = "`plan` must name each relation of the body once"
+        note = f"the body joins {count} relation{'s' * (count != 1)}; negated ones and comparisons do not count"
+        hint = f"write the numbers from 1 to {count} in the order that you want: `plan({example})`"
+        if count < 2:
+            hint = "remove it: there is nothing to put in order"
+        found.append(Diagnostic("HW222", message, plan.span, note=note, hint=hint))
+        yield from body
+        return
+    turns = {place: turn for turn, place in enumerate(plan.places, 1)}
+    place = 0
+    for goal in body:
+        if isinstance(goal, syntax.Atom):
+            place += 1
+            yield replace(goal, turn=turns[place])
+        else:
+            yield goal
 
 
 def _fact(rule: syntax.Rule, known: Names) -> tuple[syntax.Rule, list[Diagnostic]]:

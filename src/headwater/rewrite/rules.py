@@ -28,6 +28,7 @@ from headwater.rewrite.demand.leading_side import leading_side
 from headwater.rewrite.demand.magic_sets import magic_sets
 from headwater.rewrite.localise import localise
 from headwater.rewrite.relocate import relocate
+from headwater.rewrite.shared_prefix import shared_prefix
 from headwater.rewrite.stage_limit import stage_limit
 from headwater.rewrite.time.endless import endless
 from headwater.rewrite.time.kept_times import kept_times
@@ -48,7 +49,8 @@ RULES: tuple[RewriteRule, ...] = (
     stage_limit,  # wants the uses of a recursion as plain as they get: views between it and the query are gone
     leading_side,  # before the next one, which says what is kept of a recursion as it is written by then
     aggregate_selection,  # exact only if it sees every use of a relation that is left
-    magic_sets,  # last: its rules read more relations, which would keep the rules above from firing
+    magic_sets,  # after these: its rules read more relations, which would keep the rules above from firing
+    shared_prefix,  # last: it takes rules apart that others must see whole
 )
 
 TIME_RULES: tuple[RewriteRule, ...] = (

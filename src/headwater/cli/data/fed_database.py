@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,10 +50,12 @@ class Session:
         nodes: int = NODES,
         until: str | None = None,
         whole: bool = False,
+        profile: bool = False,
+        disabled: Iterable[str] = (),
     ) -> None:
         """`whole`: derive all of every relation, because rows may be asked about that no query asks for."""
         progress.step(f"compiling {file}")
-        program = load_program(file, feed.queries or ())
+        program = load_program(file, feed.queries or (), disabled)
         self.program = program.unrestricted() if whole else program
         clock = clock_type(self.program.checked)
         self._until = None if until is None else (until, typed_moment(until, clock))
@@ -65,7 +67,7 @@ class Session:
         sources = parse_given(self.program, "--input", feed.inputs or ())
         feeds = parse_given(self.program, "--changes", feed.changes or ())
         require_given(self.program, [*sources, *feeds], feed.optional)
-        self.database = Database(self.program, guard=guard, nodes=nodes)
+        self.database = Database(self.program, guard=guard, nodes=nodes, profile=profile)
         self._without_rows = {*(feed.optional or ()), *(file.relation for file in feeds)} & set(self.database.missing)
         self.data = read_files(self.program, sources, feeds, header=not feed.no_header, progress=progress)
         self._show_notes()
@@ -152,10 +154,19 @@ class Session:
             report_bad(self.data.bad, strict=False)
 
 
-def fed_database(file: str, feed: Feed, nodes: int = NODES) -> Database:
+def fed_database(
+    file: str,
+    feed: Feed,
+    nodes: int = NODES,
+    *,
+    whole: bool = True,
+    profile: bool = False,
+    disabled: Iterable[str] = (),
+) -> Database:
     """A program's database once it has all its rows; ends the command where it cannot have them."""
     with ProgressLine(quiet=feed.quiet) as progress, ends_on_error("interrupted"):
-        session = Session(file, feed, guard_of(feed.guard, feed.memory), progress, nodes=nodes, whole=True)
+        guard = guard_of(feed.guard, feed.memory)
+        session = Session(file, feed, guard, progress, nodes=nodes, whole=whole, profile=profile, disabled=disabled)
         session.load()
         for _ in session.feed():
             pass

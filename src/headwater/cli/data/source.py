@@ -5,7 +5,7 @@ All files are read before anything is applied, so that a file that cannot be rea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -53,14 +53,14 @@ class Given:
     path: Path
 
 
-def load_program(file: str, queries: Sequence[str]) -> CompiledProgram:
-    """The program of a file, asked these queries in place of its own if there are any."""
+def load_program(file: str, queries: Sequence[str], disabled: Iterable[str] = ()) -> CompiledProgram:
+    """The program of a file, asked these queries in place of its own if there are any, without some rewrites."""
     tree = read_program(file)
     if queries:
         asked = [query for text in queries for query in parse_query(text, "--query")]
         kept = [statement for statement in tree.statements if not isinstance(statement, Query)]
         tree = replace(tree, statements=(*kept, *asked))
-    return compile_tree(tree)
+    return compile_tree(tree, disabled=disabled)
 
 
 def parse_query(text: str, name: str) -> tuple[Query, ...]:

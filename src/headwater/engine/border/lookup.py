@@ -96,7 +96,9 @@ def unknown_relation(name: Any, program: CompiledProgram) -> str:
         return f"`{name}` is not maintained, because no query needs it; add `query {name}(...)`"
     if not isinstance(name, str):
         return f"a relation is given by its name, not as {shown(name)}"
-    close = nearest(name, [each.name for each in program.rewritten.relations if each.asks is None])
+    close = nearest(
+        name, [each.name for each in program.rewritten.relations if each.asks is None and each.part_of is None]
+    )
     return f"there is no relation `{name}`" + (f"; did you mean `{close}`?" if close else "")
 
 

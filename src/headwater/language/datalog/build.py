@@ -38,11 +38,19 @@ class Builder(TermBuilder):
     declarations = columns = kinds = column_names = head_args = aggregate_args = goals = TermBuilder.terms
 
     def rule(self, children: Children) -> list[syntax.Statement]:
-        label, head, goals = children
+        label, head, goals, plan = children
         start = self._start(label) if label is not None else head.span.start
-        end = goals[-1].span.end if goals else head.span.end
+        last = plan or (goals[-1] if goals else head)
         name = name_of(label.rstrip(":").rstrip()) if label is not None else None
-        return [syntax.Rule(head, tuple(goals or ()), name, span=self._lines.span(start, end))]
+        return [syntax.Rule(head, tuple(goals or ()), name, plan, span=self._lines.span(start, last.span.end))]
+
+    def plan(self, children: Children) -> syntax.JoinOrder:
+        word, *numbers, end = children
+        return syntax.JoinOrder(tuple(map(self._place, numbers)), span=self._between(word, end))
+
+    def _place(self, number: Token) -> int:
+        """The place of a goal; 0, which none has, for what is no whole number."""
+        return (self._integer(number) or 0) if number.isdigit() else 0
 
     def declaration(self, children: Children) -> list[syntax.Statement]:
         kind, (name, columns, end), *options = children

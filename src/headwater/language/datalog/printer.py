@@ -64,11 +64,22 @@ def print_rule(rule: syntax.Rule) -> str:
     if not rule.body:
         return f"{label}{head}."
     goals = [print_goal(goal) for goal in rule.body]
-    line = f"{label}{head} :- {', '.join(goals)}."
+    order = _order(rule)
+    line = f"{label}{head} :- {', '.join(goals)}{order}."
     if len(line) <= _WIDTH:
         return line
     body = f",\n{_INDENT}".join(goals)
-    return f"{label}{head} :-\n{_INDENT}{body}."
+    return f"{label}{head} :-\n{_INDENT}{body}{order}."
+
+
+def _order(rule: syntax.Rule) -> str:
+    """The join order that a rule says, if it says one for all its atoms."""
+    places = () if rule.plan is None else rule.plan.places
+    atoms = [goal for goal in rule.body if isinstance(goal, syntax.Atom)]
+    turns = [(atom.turn, place) for place, atom in enumerate(atoms, 1) if atom.turn is not None]
+    if rule.plan is None and len(turns) == len(atoms):
+        places = tuple(place for _, place in sorted(turns))
+    return f" plan({', '.join(map(str, places))})" if places else ""
 
 
 def print_declaration(declaration: syntax.Declaration) -> str:

@@ -112,8 +112,11 @@ class ProofReader:
         reader = self._tables[table]
         witness = reader.witness(row)
         if witness.rule is not None:
-            used = zip(self._plan.rules[witness.rule].atoms, witness.rows, strict=False)
-            yield from (each for each in used if not self._tables[each[0]].table.asks)
+            for name, used in zip(self._plan.rules[witness.rule].atoms, witness.rows, strict=False):
+                if self._tables[name].table.part:
+                    yield from self._parents(name, used)
+                elif not self._tables[name].table.asks:
+                    yield name, used
         elif witness.aggregation is not None:
             plan = self._plan.aggregations[witness.aggregation]
             key = reader.codes([row])[:, list(plan.group)]
@@ -201,6 +204,9 @@ class ProofReader:
         match step:
             case Join(pattern=meet) if self._tables[meet.table].table.asks:
                 return "nothing asks for it"
+            case Join(atom=atom) if any(self._tables[name].table.part for name in rule.atoms):
+                stored = [goal for goal in rule.body if isinstance(goal, Atom)]
+                return ", ".join(map(print_goal, self._opened(stored[atom])))
             case Join(atom=atom):
                 origin = self._plan.program_rules[rule.origin]
                 written = [goal for goal in (origin.origin or origin).body if isinstance(goal, Atom)]
@@ -218,6 +224,16 @@ class ProofReader:
             case Owned(source=source, mine=mine):
                 whose = "this shard" if mine else "another shard"
                 return f"{source.name if isinstance(source, Var) else source.value} belongs to {whose}"
+
+    def _opened(self, atom: Atom) -> Iterator[Atom]:
+        """The goals that an atom of a part stands for, in the variables of its own rule."""
+        if not self._tables[atom.relation].table.part:
+            yield atom
+            return
+        (defined,) = (rule for rule in self._plan.program_rules if rule.head.relation == atom.relation)
+        for goal in defined.body:
+            if isinstance(goal, Atom):
+                yield from self._opened(goal)
 
     def _nearest(self, batch: Batch, rule: FlatRule) -> Iterator[dict[str, Any]]:
         names = [name for name in batch.columns if "'" not in name]
