@@ -10,8 +10,7 @@ thread at a time.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -24,7 +23,6 @@ from headwater.core.errors import (
     BudgetSpent,
     DataError,
     GuardError,
-    MissingInputWarning,
     ProgramError,
     StateError,
     UnknownRelation,
@@ -59,12 +57,14 @@ from headwater.engine.shard import Follow, Shard
 from headwater.engine.store.budget import Budget
 from headwater.engine.store.index import Matrix
 from headwater.engine.store.states import GONE
+from headwater.following import FollowedQuestion, Follower, QuestionRow, question_row
 from headwater.language.syntax import Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.explain import explain
 from headwater.plan.model import Plan, Table
-from headwater.program.inputs import absence, needed
+from headwater.program.inputs import MissingInputs
 from headwater.program.model import Program
+from headwater.program.questions import refuse_unasked
 from headwater.program.time.program_clock import clock_type
 from headwater.program.types.inference import infer
 from headwater.provenance import (
@@ -135,8 +135,10 @@ class Database:
         self._running = program
         self._clock = clock_type(self._model)
         self._late: dict[str, int] = {}
-        self._missing = dict.fromkeys(needed(program.checked))
-        self._warned: set[str] = set()
+        self._missing = MissingInputs(program.checked)
+        self._following = Follower(
+            self._answers, self._suppose, self.apply, lambda relation: relation in self._shard.stores
+        )
         self._guard = guard
         self._symbols = symbols
         self._known = known
@@ -172,6 +174,8 @@ class Database:
             deletes = self._take(delete)
             known = self._learnt(inserts)
             shard = self._shard if known == self._known else self._retyped(known)
+            if shard is not self._shard:  # questions may have waited for these types
+                inserts |= self._take(self._following.rows(shard.stores.keys() & self._shard.stores.keys()))
             rows = self._encode(inserts, deletes, shard, known)
             if rows.rejected and strict:
                 hint = "correct the rows, declare the relation's types, or pass strict=False to set such rows aside"
@@ -188,8 +192,7 @@ class Database:
             )
             if self._absorbed is not None:
                 self._absorbed.keep(shard)
-            for name in inserts if self._missing else ():
-                self._missing.pop(name, None)
+            self._missing.give(inserts)
             for row in late:
                 self._late[row.relation] = self._late.get(row.relation, 0) + 1
             if shard is not self._shard:
@@ -198,7 +201,7 @@ class Database:
             self._columns.update(
                 (name, intake.learnt) for name, intake in inserts.items() if intake.learnt and name in rows.inserts
             )
-            found = self._changes(done.changes, rows.rejected, late)
+            found = self._following.note(self._changes(done.changes, rows.rejected, late))
             self._shed_symbols()
         return found
 
@@ -213,7 +216,7 @@ class Database:
             done = self._shard.apply({}, {}, lambda: interruption.noted, now, follow)
             if self._absorbed is not None:
                 self._absorbed.keep(self._shard)
-            return self._changes(done.changes, ())
+            return self._following.note(self._changes(done.changes, ()))
 
     @property
     def now(self) -> Any:
@@ -222,11 +225,8 @@ class Database:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Base relations that the outputs rest on and that no `apply` was given yet, not even without rows.
-
-        Relations that are declared optional, or that the program states facts of, are not among them.
-        """
-        return tuple(self._missing)
+        """Base relations that the outputs rest on and that no `apply` was given yet, not even without rows."""
+        return self._missing.names
 
     @property
     def late(self) -> dict[str, int]:
@@ -234,11 +234,7 @@ class Database:
         return dict(self._late)
 
     def valid_until(self, relation: str, row: tuple[Any, ...]) -> Any:
-        """The moment at which a row will be gone if nothing more comes; None: never.
-
-        For a row that follows from others it is the latest over its derivations of the earliest over the base rows
-        that each rests on. The row's time may be given as None: it is no part of what the row is.
-        """
+        """The moment at which a row will be gone if nothing more comes; None: never. The row's time may be None."""
         found = self._alive(relation, row)
         with held_back():
             return self._time(valid_until(self._shard, relation, found))
@@ -258,35 +254,19 @@ class Database:
     # Reading
 
     def rows(self, relation: str) -> set[tuple[Any, ...]]:
-        """The rows of a relation or view, as a set of tuples.
-
-        Where a column is of type `any`, or holds lists of it, they are tuples to which 1, 1.0 and True are different.
-        """
-        self._warn_of_missing(relation)
+        """The rows of a relation or view, as a set of tuples; in columns of type `any`, 1, 1.0 and True differ."""
+        self._missing.warn(relation)
         return set(tuples(self._table(relation), self._asked_for(relation), self._symbols))
 
     def table(self, relation: str) -> pa.Table:
         """The rows of a relation or view, as an Arrow table: of an SQL query, equal rows too, in its order."""
-        self._warn_of_missing(relation)
+        self._missing.warn(relation)
         return self._arrow(self._table(relation), self._asked_for(relation), self._symbols)
 
     def _asked_for(self, relation: str) -> Matrix:
         """The rows that are there, as codes; of those that a query sorts and cuts, what it asks for."""
         codes, query = self._visible(relation), self._ordering(relation)
         return codes if query is None else codes[in_order(self._table(relation), codes, self._symbols, query)]
-
-    def _warn_of_missing(self, relation: str) -> None:
-        """Warn, once for each of them, of base relations that this view rests on and that were not given."""
-        if self._missing.keys() <= self._warned:
-            return
-        absent = [
-            name
-            for name in needed(self.program.checked, [relation])
-            if name in self._missing and name not in self._warned and name != relation
-        ]
-        if absent:
-            self._warned.update(absent)
-            warnings.warn(absence(relation, absent), MissingInputWarning, stacklevel=3)
 
     def is_ordered(self, relation: str) -> bool:
         """Whether `table` gives the rows in an order that the program asks for."""
@@ -295,7 +275,7 @@ class Database:
 
     def count(self, relation: str) -> int:
         """How many rows there are, each as often as it is there."""
-        self._warn_of_missing(relation)
+        self._missing.warn(relation)
         found = int(self._visible(relation).shape[0])
         query = self._ordering(relation)
         if query is None:
@@ -305,6 +285,28 @@ class Database:
 
     # Asking
 
+    def ask(self, view: str, /, **given: Any) -> set[tuple[Any, ...]]:
+        """The answers to a question: a value for each parameter of a query, as in `query fastest($From, To, P, Ms)`.
+
+        What is missing is derived, and dropped again; nothing is changed.
+        """
+        self._missing.warn(view)
+        return self._following.ask(question_row(self._model, self._table(view), given))
+
+    def follow(self, view: str, /, **given: Any) -> FollowedQuestion:
+        """The same, maintained from now on: `.rows`, `.changes` after each transaction, and `.close()`."""
+        return self._following.follow(question_row(self._model, self._table(view), given))
+
+    def _answers(self, query: Query) -> set[tuple[Any, ...]]:
+        store = self._shard.stores[query.atom.relation]
+        codes = store.data[: store.size][store.stamp[: store.size] > GONE]
+        return set(tuples(store.table, asked([query], store.table, codes, self._symbols), self._symbols))
+
+    def _suppose(self, question: QuestionRow) -> set[tuple[Any, ...]]:
+        rows = self._encode(self._take({question.relation: [question.values]}), {}, self._shard, self._known)
+        with held_back():
+            return self._shard.supposing(rows.inserts, lambda: self._answers(question.plain))
+
     def why(self, relation: str, row: tuple[Any, ...]) -> Proof:
         """Why a row is there: its proof down to base facts, with the moment each of them ends."""
         found = self._alive(relation, row)
@@ -313,7 +315,7 @@ class Database:
 
     def why_not(self, relation: str, row: tuple[Any, ...]) -> WhyNot:
         """Why a row is not there: the rules that could have derived it, and where each of them fails."""
-        self._warn_of_missing(relation)
+        self._missing.warn(relation)
         row, codes = self._row(relation, row, encode)
         store = self._shard.stores[relation]
         if find_identity(store, codes) >= 0:
@@ -355,7 +357,7 @@ class Database:
     def blast_radius(self, relation: str) -> list[Impact]:
         """The base facts of a relation by how many rows of the queried views are there only because of each."""
         table = self._base(relation, "only base facts can be asked about").name
-        views = {view: partial(self._asked, view, symbols=self._symbols) for view in self.program.outputs}
+        views = {view: partial(self._asked, view) for view in self.program.outputs}
         with held_back() as interruption:
             return self._questions.impact(table, views, interruption.check)
 
@@ -408,7 +410,7 @@ class Database:
             "known": {name: [kind and kind.value for kind in kinds] for name, kinds in self._known.items()},
             "columns": self._columns,
             "late": self._late,
-            "missing": list(self._missing),
+            "missing": list(self._missing.names),
             "nodes": self._nodes,
             "order": "value" if callable(self._order) else self._order,
             "worlds": None if self._absorbed is None else self._absorbed.worlds.packed(),
@@ -461,7 +463,7 @@ class Database:
         )
         self._columns = {name: self._named(name, columns) for name, columns in about["columns"].items()}
         self._late = {str(name): int(count) for name, count in about["late"].items()}
-        self._missing = {name: None for name in self._missing if name in about.get("missing", ())}
+        self._missing.keep(about.get("missing", ()))
         snapshot.fill(self._shard)
         self._absorbed = self._absorb(about["worlds"]) if self.provenance == "absorption" else None
         return self
@@ -533,10 +535,6 @@ class Database:
     def _retyped(self, known: Known) -> Shard:
         """A shard with these types that holds the rows there are."""
         shard = self._new_shard(known)
-        held = [store for store in self._shard.stores.values() if store.table.base and store.count]
-        types = [zip(shard.stores[store.name].table.types, store.table.types, strict=True) for store in held]
-        same = all(new is old or (new.is_list and old.is_list) for both in types for new, old in both)
-        assert same, "a base table with rows has known types, but for what empty lists hold"
         refill(self._shard, shard, base_rows(self._shard))
         return shard
 
@@ -581,21 +579,22 @@ class Database:
 
     def _visible(self, relation: str) -> Matrix:
         store = self._shard.stores[self._table(relation).name]
-        return self._asked(relation, store.data[: store.size][store.stamp[: store.size] > GONE], self._symbols)
+        refuse_unasked(self._model.queries, relation)
+        return self._asked(relation, store.data[: store.size][store.stamp[: store.size] > GONE])
 
-    def _asked(self, relation: str, codes: Matrix, symbols: Symbols) -> Matrix:
+    def _asked(self, relation: str, codes: Matrix) -> Matrix:
         """Of these rows those that a query asks for, if the relation is queried."""
-        return asked(self._model.queries, self._shard.stores[relation].table, codes, symbols)
+        return asked(self._model.queries, self._shard.stores[relation].table, codes, self._symbols)
 
     def _changes(
         self, changes: Mapping[str, Change], rejected: tuple[Rejected, ...], late: tuple[Rejected, ...] = ()
     ) -> Changes:
         symbols = self._symbols  # the codes are of now; the database may number its symbols anew later
 
-        def change_of(name: str) -> RelationChange:
+        def change_of(name: str, queries: Sequence[Query] | None = None) -> RelationChange:
             table = self._table(name)
-            names = self._columns.get(name, table.names)
-            return RelationChange(*read_change(self._model.queries, table, names, changes.get(name), symbols))
+            names, asking = self._columns.get(name, table.names), self._model.queries if queries is None else queries
+            return RelationChange(*read_change(asking, table, names, changes.get(name), symbols))
 
         return Changes(self.program.outputs, change_of, rejected, late)
 
@@ -609,7 +608,8 @@ class Database:
         table = self._table(relation)
         names = self._columns.get(relation, table.names)
         values, codes = named_row(table, names, row, code_of, self._symbols)
-        if self._model.relation(relation).ways and not self._asked(relation, codes, self._symbols).size:
+        queries = [*self._model.queries, *self._following.queries(relation)]
+        if self._model.relation(relation).ways and not asked(queries, table, codes, self._symbols).size:
             raise not_asked(relation, values)
         return values, first_alike(table, codes, self._visible(relation)) if table.hidden else codes
 

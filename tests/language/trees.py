@@ -100,4 +100,7 @@ queries = st.builds(
     st.builds(Atom, names, some_terms),
     st.none() | st.builds(Window, extents, st.none() | extents),
 )
-trees = st.lists(rules | declarations | queries, max_size=5).map(lambda statements: Tree(tuple(statements)))
+asked = st.lists(st.sampled_from(["From", "To", "X1"]), min_size=1, max_size=3, unique=True).map(
+    lambda names: Query(Atom("p", (*map(Variable, names), Variable("Y"))), parameters=tuple(names))
+)
+trees = st.lists(rules | declarations | queries | asked, max_size=5).map(lambda statements: Tree(tuple(statements)))

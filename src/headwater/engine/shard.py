@@ -223,10 +223,24 @@ class Shard:
         """What `look` sees once the clock shows `now` and nothing else has come; nothing is changed."""
         return self._try(lambda _: look(), {}, now)
 
-    def _try(self, look: Callable[[dict[str, Change]], Seen], deletes: Mapping[str, Codes], now: int | None) -> Seen:
+    def supposing(self, inserts: Mapping[str, Codes], look: Callable[[], Seen]) -> Seen:
+        """What `look` sees once these rows are there; nothing is changed."""
+        return self._try(lambda _: look(), {}, None, inserts)
+
+    def _try(
+        self,
+        look: Callable[[dict[str, Change]], Seen],
+        deletes: Mapping[str, Codes],
+        now: int | None,
+        inserts: Mapping[str, Codes] | None = None,
+    ) -> Seen:
         """What `look` sees at the end of a transaction, which is then undone."""
         found: list[Seen] = []
-        run = self.transaction({}, deletes, now=now, follow=lambda changes, _: found.append(look(changes)), hold=True)
+
+        def follow(changes: dict[str, Change], _: object) -> None:
+            found.append(look(changes))
+
+        run = self.transaction(inserts or {}, deletes, now=now, follow=follow, hold=True)
         step(run)
         run.close()
         return found[0]

@@ -233,13 +233,17 @@ class Ordering:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is shown. Only SQL's queries have an order and a limit, which hold whenever the view is read as a whole."""
+    """What is shown. Only SQL's queries have an order and a limit, which hold whenever the view is read as a whole.
+
+    `parameters` are variables written `$X`, whose values come with each question.
+    """
 
     atom: Atom
     window: Window | None = None
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
     offset: int = 0
+    parameters: tuple[str, ...] = ()
     span: Span | None = _span()
 
 

@@ -7,9 +7,10 @@ that the program does not have are refused as well: a misspelt name, or of no us
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Collection, Iterable
 
-from headwater.core.errors import DataError, UnknownRelation
+from headwater.core.errors import DataError, MissingInputWarning, UnknownRelation
 from headwater.core.graph import reachable_from
 from headwater.language.terms import reads
 from headwater.program.model import Program
@@ -73,6 +74,37 @@ def _meant(name: str, bases: list[str]) -> str:
 
 def _listed(bases: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in bases) or "no base relation at all"
+
+
+class MissingInputs:
+    """The base relations that a database was given no rows for yet, not even none, and the warnings about them."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._names = dict.fromkeys(needed(program))
+        self._warned: set[str] = set()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._names)
+
+    def keep(self, names: Collection[str]) -> None:
+        """Of those that are missing, only these are."""
+        self._names = {name: None for name in self._names if name in names}
+
+    def give(self, names: Iterable[str]) -> None:
+        for name in names if self._names else ():
+            self._names.pop(name, None)
+
+    def warn(self, view: str) -> None:
+        """Warn, once for each of them, of base relations that this view rests on and that were not given."""
+        if self._names.keys() <= self._warned:
+            return
+        rests_on = needed(self._program, [view])
+        absent = [name for name in rests_on if name in self._names and name not in self._warned and name != view]
+        if absent:
+            self._warned.update(absent)
+            warnings.warn(absence(view, absent), MissingInputWarning, stacklevel=3)
 
 
 def absence(view: str, absent: list[str]) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headwater.language.syntax import Aggregate, Atom, Constant, Goal, Negation, Query, Rule, Term, Variable
+from headwater.language.syntax import Aggregate, Atom, Constant, Goal, Negation, Rule, Term, Variable
 from headwater.program.model import Program, Relation
 from headwater.program.recursion.aggregates import aggregate_columns
 from headwater.rewrite.localise import location_of, marked_at
@@ -36,7 +36,7 @@ def relocate(program: Program) -> Program:
             for relation in program.relations
         ),
         rules=tuple(_rule(rule, moved) for rule in program.rules),
-        queries=tuple(Query(_atom(query.atom, moved), query.window, span=query.span) for query in program.queries),
+        queries=tuple(replace(query, atom=_atom(query.atom, moved)) for query in program.queries),
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from headwater.engine.border.intake import Rejected
+from headwater.language.syntax import Query
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Changes(Mapping[str, RelationChange]):
     def __init__(
         self,
         outputs: tuple[str, ...],
-        change_of: Callable[[str], RelationChange],
+        change_of: Callable[..., RelationChange],
         rejected: tuple[Rejected, ...] = (),
         late: tuple[Rejected, ...] = (),
     ) -> None:
@@ -36,6 +37,10 @@ class Changes(Mapping[str, RelationChange]):
         self._cache: dict[str, RelationChange] = {}
         self.rejected = rejected
         self.late = late
+
+    def answering(self, query: Query) -> RelationChange:
+        """The rows that came and went of those that one query asks for."""
+        return self._change_of(query.atom.relation, [query])
 
     def __getitem__(self, name: str) -> RelationChange:
         if name not in self._cache:

@@ -169,8 +169,9 @@ def read_change(
 
 def asked(queries: Sequence[Query], table: Table, codes: Matrix, symbols: Symbols) -> Matrix:
     """Of these rows of a table those that a query asks for, if its relation is queried."""
-    own = [query for query in queries if query.atom.relation == table.name]
-    if not own or any(_asks_all(query) for query in own):
+    queried = [query for query in queries if query.atom.relation == table.name]
+    own = [query for query in queried if not query.parameters]  # what those ask for comes with each question
+    if not queried or any(_asks_all(query) for query in own):
         return codes
     keep = np.zeros(codes.shape[0], dtype=np.bool_)
     for query in own:

@@ -102,6 +102,14 @@ def unknown_relation(name: Any, program: CompiledProgram) -> str:
     return f"there is no relation `{name}`" + (f"; did you mean `{close}`?" if close else "")
 
 
+def check_fits(value: Any, kind: Type, what: str) -> None:
+    """Raise DataError (HW824) for a value that no row can hold in a column of this type."""
+    try:
+        fit(value, kind, nullable=False)
+    except ValueError as problem:
+        raise DataError(f"error[HW824]: {what}: {problem}") from None
+
+
 def refuse_partial(relation: Relation, outputs: Sequence[str]) -> None:
     """Raise UnknownRelation for a relation that holds only what the queries need of it."""
     if relation.selections:

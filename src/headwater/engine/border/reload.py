@@ -18,6 +18,12 @@ from headwater.engine.store.states import BASE
 
 def refill(before: Shard, after: Shard, rows: Mapping[str, Codes]) -> None:
     """Start a new shard and put `rows` into it without its guard, which they have passed."""
+    held = [
+        store for store in before.stores.values() if store.table.base and store.count and store.name in after.stores
+    ]
+    types = [zip(after.stores[store.name].table.types, store.table.types, strict=True) for store in held]
+    same = all(new is old or (new.is_list and old.is_list) for both in types for new, old in both)
+    assert same, "a base table with rows has known types, but for what empty lists hold"
     guard, after.guard = after.guard, NO_GUARD
     after.start()
     _reload(before, after, rows)
@@ -43,7 +49,8 @@ def _reload(before: Shard, after: Shard, rows: Mapping[str, Codes]) -> None:
             born.setdefault(now - table.life.ttl, {})  # if it states any, they are over
     for moment in sorted(born):
         after.apply(born[moment], {}, now=moment, late_too=True)
-    rest = {name: codes for name, codes in rows.items() if name not in soft and codes.shape[0]}
+    kept = {name: codes for name, codes in rows.items() if name in after.stores}  # it may have no relation of questions
+    rest = {name: codes for name, codes in kept.items() if name not in soft and codes.shape[0]}
     after.apply(rest, {}, now=now, late_too=True)
 
 

@@ -6,6 +6,7 @@ that one statement can report several mistakes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -77,7 +78,18 @@ class Builder(TermBuilder):
     def query(self, children: Children) -> list[syntax.Statement]:
         word, atom, window = children
         end = (window or atom).span.end
-        return [syntax.Query(atom, window, span=self._lines.span(self._start(word), end))]
+        named = {id(arg): arg.name[1:] for arg in atom.args if isinstance(arg, syntax.Variable) and arg.name[0] == "$"}
+        args = tuple(replace(arg, name=named[id(arg)]) if id(arg) in named else arg for arg in atom.args)
+        span = self._lines.span(self._start(word), end)
+        parameters = tuple(dict.fromkeys(named.values()))
+        return [syntax.Query(replace(atom, args=args), window, parameters=parameters, span=span)]
+
+    def parameter(self, children: Children) -> syntax.Variable:
+        (name,) = children
+        return syntax.Variable(str(name), span=self._at(name))
+
+    def asked(self, children: Children) -> list[syntax.Term]:
+        return list(children)
 
     def include_file(self, children: Children) -> list[syntax.Include]:
         word, path, labels, _ = children

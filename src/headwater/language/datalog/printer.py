@@ -8,6 +8,7 @@ not take as they are stand in backquotes, strings that are plain names stand wit
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import assert_never
 
 from headwater.core.types import Type
@@ -100,7 +101,11 @@ def print_declaration(declaration: syntax.Declaration) -> str:
 
 def print_query(query: syntax.Query) -> str:
     window = "" if query.window is None else f", {print_window(query.window)}"
-    return f"query {print_goal(query.atom)}{window}."
+    args = tuple(
+        replace(arg, name=f"${arg.name}") if isinstance(arg, syntax.Variable) and arg.name in query.parameters else arg
+        for arg in query.atom.args
+    )
+    return f"query {print_goal(replace(query.atom, args=args))}{window}."
 
 
 def print_window(window: syntax.Window) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from headwater.language.syntax import Aggregate, Query, Rule
 from headwater.program.model import Program
+from headwater.program.questions import is_parameter
 from headwater.program.recursion.aggregates import AGGREGATES
 from headwater.program.recursion.cycles import cycles
 from headwater.rewrite.demand.bindable import Columns, bindable_columns, can_be_asked, fixed_columns
@@ -20,6 +21,7 @@ from headwater.rewrite.demand.sideways import GoalUse, uses, variables_at
 
 _WHOLE: Columns = ()
 _MOST = 3
+BELOW = "a recursion would ask for it row by row"
 TOO_MANY = "it is asked for by too many different columns"
 
 
@@ -61,7 +63,9 @@ class Adornments:
         """The columns of a queried relation whose values the query names."""
         name = query.atom.relation
         return tuple(
-            at for at, arg in enumerate(query.atom.args) if can_be_asked(arg) and at in self.bindable.get(name, ())
+            at
+            for at, arg in enumerate(query.atom.args)
+            if (can_be_asked(arg) or is_parameter(arg, query)) and at in self.bindable.get(name, ())
         )
 
     def questions(self) -> Iterator[RuleUse]:
@@ -91,6 +95,9 @@ class Adornments:
         pending = list(self.asked)
         while pending:
             found = [each.use for each in self._questions_of(pending.pop())]
+            for use in found:
+                if use.wider and not self.known(use):
+                    self.whole.setdefault(use.relation, BELOW)
             pending += [use.relation for use in found if self._ask(use.relation, self.known(use))]
 
     def _ask(self, name: str, columns: Columns) -> bool:

@@ -25,6 +25,7 @@ from dataclasses import replace
 from headwater.language.syntax import Atom, Constant, Goal, Head, Rule, Term, Variable
 from headwater.language.terms import body_atoms, positive_atoms
 from headwater.program.model import Asking, Column, Program, Relation
+from headwater.program.questions import question_columns, questions_of
 from headwater.program.recursion.cycles import Cycle, cycles
 from headwater.program.recursion.strata import wavers
 from headwater.program.recursion.stratified import cycle_problems
@@ -84,7 +85,7 @@ class _Restricted:
         guarded = [each for rule in self._given.rules for each in self._guarded(rule)]
         return replace(
             self._given,
-            relations=(*map(self._marked, self._given.relations), *self._askings()),
+            relations=(*map(self._marked, self._given.relations), *self._askings(), *self._questions()),
             rules=(*guarded, *rules),
         )
 
@@ -93,7 +94,10 @@ class _Restricted:
             name = query.atom.relation
             if name in self._restricted:
                 way = self._adornments.way(name, self._adornments.query_columns(query))
-                yield Rule(Head(self._asking(name, way), tuple(query.atom.args[at] for at in way)), span=query.span)
+                questions = Atom(questions_of(query), tuple(map(Variable, query.parameters)))
+                given = (questions,) if query.parameters else ()
+                head = Head(self._asking(name, way), tuple(query.atom.args[at] for at in way))
+                yield Rule(head, given, span=query.span)
 
     def _demand(self) -> Iterable[Rule]:
         """The rules that derive what is asked for."""
@@ -148,6 +152,16 @@ class _Restricted:
                 yield Relation(
                     self._asking(name, way), columns, derived=True, location=location, asks=asks, span=relation.span
                 )
+
+    def _questions(self) -> Iterable[Relation]:
+        """A base relation for the questions of every query with parameters."""
+        for query in dict.fromkeys(self._given.queries):
+            name = query.atom.relation
+            if query.parameters and name in self._restricted:
+                places = question_columns(query)
+                kinds = self._relations[name].columns
+                columns = tuple(Column(each, kinds[at].type) for each, at in zip(query.parameters, places, strict=True))
+                yield Relation(questions_of(query), columns, named=True, asks=Asking(name, places), span=query.span)
 
     def _marked(self, relation: Relation) -> Relation:
         if relation.name in self._restricted:

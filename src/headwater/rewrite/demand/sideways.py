@@ -4,6 +4,9 @@ Goals are taken in an order of their own: whatever has a constant or a variable 
 first, the rule's own recursion last, so that by then as much as possible is known. A goal over a derived relation is
 asked by its known columns; for negated goals all that the positive ones bind is known.
 
+What is below a recursion is not asked by what the recursion finds: it would become part of it, to be worked out row by
+row in the same rounds. Such a goal is asked by what is known without the recursion, or whole.
+
 Guarantees: a question holds for every binding of the whole body, because it asks for at least what some of the goals
 bind. Only fixed columns (see `bindable`) take part. Values that a rule computes are not handed to its own recursion:
 questions would make ever new questions.
@@ -39,6 +42,7 @@ class GoalUse:
     before: tuple[Goal, ...]
     given: frozenset[str]  # the variables that the head's question gives
     derived: frozenset[str]
+    wider: bool = False  # more is known, by the rule's own recursion
 
     def prefix(self, columns: Columns) -> tuple[bool, tuple[Goal, ...]]:
         """What binds these columns: whether the head's question does, and the goals.
@@ -73,17 +77,28 @@ def uses(
     atoms = [goal for goal in rule.body if isinstance(goal, Atom)]
     tests = [goal for goal in rule.body if isinstance(goal, Assign | Comparison | Condition)]
     known, taken = set(given), list[Goal]()
+    below, outside = set(given), list[Goal]()  # the same without the rule's own recursion
 
     def use(atom: Atom) -> GoalUse:
-        barred = computed if atom.relation in own else frozenset[str]()
-        return GoalUse(atom.relation, dict(_known(atom, known - barred, fixed)), tuple(taken), given, derived)
+        if atom.relation in own:
+            return GoalUse(atom.relation, dict(_known(atom, known - computed, fixed)), tuple(taken), given, derived)
+        asked = dict(_known(atom, below, fixed))
+        wider = len(dict(_known(atom, known, fixed))) > len(asked)
+        return GoalUse(atom.relation, asked, tuple(outside), given, derived, wider)
+
+    def take(goal: Goal, *, needs: set[str], around: bool) -> None:
+        nonlocal known, below
+        taken.append(goal)
+        known |= goal_names(goal)
+        if not around and needs <= below:
+            outside.append(goal)
+            below |= goal_names(goal)
 
     while atoms:
         ready = [test for test in tests if _needs(test) <= known]
         for test in ready:
             tests.remove(test)
-            taken.append(test)
-            known |= goal_names(test)
+            take(test, needs=_needs(test), around=False)
         if ready:
             continue
         reached = [atom for atom in atoms if dict(_known(atom, known, fixed))]
@@ -93,9 +108,8 @@ def uses(
         atoms = [each for each in atoms if each is not atom]
         if atom.relation in derived:
             yield use(atom)
-        narrowed = _narrowed(atom, fixed)
-        taken.append(narrowed)
-        known |= goal_names(narrowed)
+        reached_below = bool(dict(_known(atom, below, fixed)))
+        take(_narrowed(atom, fixed), needs=set(), around=atom.relation in own or not reached_below)
     for atom in atoms:
         if atom.relation in derived:
             yield GoalUse(atom.relation, {}, (), given, derived)

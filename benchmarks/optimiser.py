@@ -1,0 +1,225 @@
+"""What a question costs: as written for everything and asked for one thing, against the program written for that thing.
+
+    python benchmarks/optimiser.py [--nodes 200000] [--edges 1000000] [--repeats 3] [--only reach ...]
+
+Both programs run in turn in one process on one thread; the time is the processor's, the best of the repeats, with the
+loading of base rows. Memory is `db.nbytes` of everything but the base rows. The ratio is ours to hand-written: 1.0 is
+as good as by hand. DuckDB answers what it can in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import headwater as hw
+
+Rows = dict[str, Any]
+
+REACH = "reach(X, Y) :- edge(X, Y). reach(X, Y) :- edge(X, Z), reach(Z, Y). query reach(17, Y)."
+REACH_HAND = "from17(Y) :- edge(17, Y). from17(Y) :- from17(X), edge(X, Y). query from17(Y)."
+DOUBLED = "reach(X, Y) :- edge(X, Y). reach(X, Y) :- reach(X, Z), reach(Z, Y). query reach(17, Y)."
+PATHS = """
+path(X, Y, C) :- link(X, Y, C). path(X, Y, C) :- link(X, Z, A), path(Z, Y, B), C = A + B.
+best(X, Y, min<C>) :- path(X, Y, C). query best(17, Y, C).
+"""
+PATHS_HAND = """
+best(Y, min<C>) :- link(17, Y, C). best(Y, min<C>) :- best(X, A), link(X, Y, B), C = A + B. query best(Y, C).
+"""
+COUSINS = "sg(X, Y) :- flat(X, Y). sg(X, Y) :- up(X, A), sg(A, B), down(B, Y). query sg(17, Y)."
+COUSINS_HAND = """
+above(17). above(A) :- above(X), up(X, A).
+sg(X, Y) :- above(X), flat(X, Y). sg(X, Y) :- above(X), up(X, A), sg(A, B), down(B, Y). query sg(17, Y).
+"""
+CHAIN_FIELDS = "points(V, H) :- new(V, H). points(V, H) :- assign(V, W), points(W, H). query points(17, H)."
+CHAIN_FIELDS_HAND = """
+goes(17). goes(W) :- goes(V), assign(V, W).
+points(H) :- goes(V), new(V, H). query points(H).
+"""
+
+
+def random_edges(nodes: int, edges: int, seed: int = 1) -> pa.Table:
+    dice = np.random.default_rng(seed)
+    return pa.table({"x": dice.integers(0, nodes, edges), "y": dice.integers(0, nodes, edges)})
+
+
+def timed(text: str, rows: Rows, disabled: list[str] | None = None) -> tuple[float, int, int]:
+    """Seconds to load and derive, bytes of what was derived, and the number of answers."""
+    program = hw.compile(text, disabled=disabled or [])
+    db = hw.Database(program, guard=None)
+    gc.collect()
+    start = time.process_time()
+    db.apply(insert=rows)
+    spent = time.process_time() - start
+    base = sum(store.nbytes for store in db._shard.stores.values() if store.table.base)
+    return spent, db.nbytes - base, db.count(program.outputs[0])
+
+
+def compared(name: str, ours: str, hand: str, rows: Rows, repeats: int) -> None:
+    best: dict[str, tuple[float, int, int]] = {}
+    for _ in range(repeats):
+        for which, text in (("hand", hand), ("ours", ours)):
+            found = timed(text, rows)
+            best[which] = min(best.get(which, found), found)
+    assert best["ours"][2] == best["hand"][2], "both answer the same"
+    seconds = best["ours"][0] / best["hand"][0]
+    memory = best["ours"][1] / max(1, best["hand"][1])
+    print(
+        f"{name:<34} {best['ours'][2]:>9,} answers  ours {best['ours'][0]:7.3f} s  hand {best['hand'][0]:7.3f} s  "
+        f"time {seconds:5.2f}x  memory {memory:5.2f}x",
+        flush=True,
+    )
+
+
+def duckdb_reach(edges: pa.Table) -> None:
+    try:
+        import duckdb
+    except ImportError:
+        return
+    connection = duckdb.connect(config={"threads": 1})
+    connection.register("given", edges)
+    connection.execute("CREATE TABLE edge AS SELECT * FROM given")
+    start = time.process_time()
+    (count,) = connection.execute(
+        "WITH RECURSIVE r(y) AS (SELECT y FROM edge WHERE x = 17 UNION SELECT e.y FROM r JOIN edge e ON e.x = r.y) "
+        "SELECT count(*) FROM r"
+    ).fetchone()  # type: ignore[misc]
+    print(
+        f"{'  DuckDB, one source by hand':<34} {count:>9,} answers       {time.process_time() - start:7.3f} s",
+        flush=True,
+    )
+
+
+def reach(options: argparse.Namespace) -> None:
+    edges = random_edges(options.nodes, options.edges)
+    compared("reach(17, Y), right-linear", REACH, REACH_HAND, {"edge": edges}, options.repeats)
+    compared("reach(17, Y), doubled", DOUBLED, REACH_HAND, {"edge": edges}, options.repeats)
+    duckdb_reach(edges)
+
+
+def paths(options: argparse.Namespace) -> None:
+    links = random_edges(options.nodes // 4, options.edges // 4, 2)
+    costs = np.random.default_rng(3).integers(1, 100, links.num_rows)
+    compared(
+        "shortest paths from 17",
+        PATHS,
+        PATHS_HAND,
+        {"link": links.append_column("c", pa.array(costs))},
+        options.repeats,
+    )
+
+
+def cousins(options: argparse.Namespace) -> None:
+    nodes = options.nodes // 10
+    parent = np.random.default_rng(4).integers(0, np.maximum(1, np.arange(1, nodes + 1) // 3))
+    up = pa.table({"x": np.arange(1, nodes + 1), "a": parent})
+    down = pa.table({"b": parent, "y": np.arange(1, nodes + 1)})
+    compared(
+        "same generation, sg(17, Y)", COUSINS, COUSINS_HAND, {"up": up, "down": down, "flat": [(0, 0)]}, options.repeats
+    )
+
+
+def points(options: argparse.Namespace) -> None:
+    dice = np.random.default_rng(5)
+    count = options.nodes // 2
+    rows = {
+        "new": pa.table({"v": dice.integers(0, count, count // 2), "h": np.arange(count // 2)}),
+        "assign": pa.table({"v": dice.integers(0, count, count * 2), "w": dice.integers(0, count, count * 2)}),
+    }
+    compared("points-to of one variable", CHAIN_FIELDS, CHAIN_FIELDS_HAND, rows, options.repeats)
+
+
+def asked(options: argparse.Namespace) -> None:
+    """A second source next to the first one shares nearly all of its region, where recursion shares rows at all."""
+    nodes = 1_500
+    text = "reach(X, Y) :- edge(X, Y). reach(X, Y) :- edge(X, Z), reach(Z, Y). query reach($From, To)."
+    chain = [(at, at + 1) for at in range(nodes)] + [(nodes + 5, nodes // 10)]
+    for disabled in (["leading_side"], []):
+        db = hw.Database(hw.compile(text, disabled=disabled), guard=None)
+        db.apply(insert={"edge": chain})
+        db.ask("reach", From=nodes - 5)  # the indexes of `edge` are made when first needed
+        start = time.process_time()
+        db.follow("reach", From=0)
+        first = time.process_time() - start
+        start = time.process_time()
+        found = db.ask("reach", From=nodes + 5)
+        second = time.process_time() - start
+        how = "right-linear, shared" if disabled else "left-linear, not shared"
+        print(
+            f"{'second source, 90% in common':<34} {len(found):>9,} answers  first {first:7.3f} s  "
+            f"second {second:7.3f} s  {second / first:5.2f}x  ({how})",
+            flush=True,
+        )
+
+
+def followed(options: argparse.Namespace) -> None:
+    """One edge changes: the work follows the answers that change, not the number of questions."""
+    text = "reach(X, Y) :- edge(X, Y). reach(X, Y) :- edge(X, Z), reach(Z, Y). query reach($From, To)."
+    groups, size = 1_000, 30
+    edges = [(group * size + at, group * size + at + 1) for group in range(groups) for at in range(size - 1)]
+    spent = {}
+    for count in (1, 1_000):
+        db = hw.Database(hw.compile(text), guard=None)
+        db.apply(insert={"edge": edges})
+        live = [db.follow("reach", From=group * size) for group in range(count)]
+        best = float("inf")
+        for _ in range(20):
+            start = time.process_time()
+            db.apply(delete={"edge": [(10, 11)]})
+            db.apply(insert={"edge": [(10, 11)]})
+            best = min(best, time.process_time() - start)
+        spent[count] = best
+        assert len(live[0].rows) == size - 1
+    print(
+        f"{'one edge changes twice':<34} 1 followed {1e3 * spent[1]:6.2f} ms  "
+        f"1,000 followed {1e3 * spent[1000]:6.2f} ms  {spent[1000] / spent[1]:5.2f}x",
+        flush=True,
+    )
+
+
+def planning(options: argparse.Namespace) -> None:
+    from benchmarks.frontend import program
+
+    text = program(2_000).rsplit("query", 1)[0] + 'query safe399("a", Y).\n'
+    best: dict[str, float] = {}
+    for _ in range(2):
+        for name, disabled in (("on", []), ("off", ["leading_side", "magic_sets"])):
+            start = time.process_time()
+            hw.compile(text, disabled=disabled)
+            best[name] = min(best.get(name, 1e9), time.process_time() - start)
+    print(
+        f"{'compiling 2,000 rules':<34} with {best['on']:6.2f} s  without {best['off']:6.2f} s  "
+        f"{best['on'] / best['off']:5.2f}x"
+    )
+
+
+WORKS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "reach": reach,
+    "paths": paths,
+    "cousins": cousins,
+    "points": points,
+    "asked": asked,
+    "followed": followed,
+    "planning": planning,
+}
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description="What a question costs, against a program written for it.")
+    options.add_argument("--nodes", type=int, default=200_000)
+    options.add_argument("--edges", type=int, default=1_000_000)
+    options.add_argument("--repeats", type=int, default=3)
+    options.add_argument("--only", nargs="*", choices=sorted(WORKS))
+    given = options.parse_args()
+    for name in given.only or WORKS:
+        WORKS[name](given)
+
+
+if __name__ == "__main__":
+    main()

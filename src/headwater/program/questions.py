@@ -1,0 +1,74 @@
+"""Queries with parameters: `query fastest($From, To, Path, Ms)` is asked again and again, each time for other values.
+
+A question is a row of a base relation that the query has for itself, with one column for each of its parameters; rules
+make of it what is asked of the relation (`headwater.rewrite.demand.magic_sets`). While the row is there, its answers
+are maintained like any view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from headwater.core.errors import DataError
+from headwater.language.syntax import Constant, Query, Term, Variable
+
+
+def is_parameter(arg: Term, query: Query) -> bool:
+    return isinstance(arg, Variable) and arg.name in query.parameters
+
+
+def questions_of(query: Query) -> str:
+    """The name of the relation that holds the questions of a query with parameters."""
+    return f"{query.atom.relation}'questions_{'_'.join(query.parameters)}"
+
+
+def question_columns(query: Query) -> tuple[int, ...]:
+    """For each parameter the first column of the queried relation in which it stands."""
+    names = [arg.name if isinstance(arg, Variable) else None for arg in query.atom.args]
+    return tuple(names.index(each) for each in query.parameters)
+
+
+def filled(query: Query, values: Sequence[Any]) -> Query:
+    """The query with values in the place of its parameters."""
+    given = dict(zip(query.parameters, values, strict=True))
+    args = tuple(
+        Constant(given[arg.name], None) if isinstance(arg, Variable) and arg.name in given else arg
+        for arg in query.atom.args
+    )
+    return replace(query, atom=replace(query.atom, args=args), parameters=())
+
+
+def query_for(queries: Sequence[Query], view: str, given: Mapping[str, Any]) -> Query:
+    """The query of a view that has exactly these parameters; raises DataError (HW824) that names those there are."""
+    own = [query for query in queries if query.atom.relation == view and query.parameters]
+    for query in own:
+        if set(query.parameters) == given.keys():
+            return query
+    if not own:
+        raise DataError(
+            f"error[HW824]: no query of `{view}` has parameters; write `query {view}($X, ...)` for a column that "
+            "each question gives a value for, or read rows()"
+        )
+    wanted = " or ".join(_listed(query.parameters) for query in own)
+    known = {name for query in own for name in query.parameters}
+    unknown = [name for name in given if name not in known]
+    what = f"{_listed(unknown)} is not among them" if unknown else f"{_listed(given) if given else 'none'} was given"
+    raise DataError(f"error[HW824]: a question about `{view}` gives {wanted}; {what}")
+
+
+def refuse_unasked(queries: Sequence[Query], view: str) -> None:
+    """Raise DataError (HW825) for a view that can only be read by asking."""
+    own = [query for query in queries if query.atom.relation == view]
+    if own and all(query.parameters for query in own):
+        names = own[0].parameters
+        values = ", ".join(f"{name}=..." for name in names)
+        raise DataError(
+            f'error[HW825]: `{view}` is asked with {_listed(names)}; read it by ask("{view}", {values}), '
+            "or put values in the place of the parameters"
+        )
+
+
+def _listed(names: Collection[str]) -> str:
+    return " and ".join(f"`${name}`" for name in names)
