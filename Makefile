@@ -47,6 +47,7 @@ bench: $(VENV)/.bench
 # About eight minutes on an idle machine; with FULL=--full also 4,000 links.
 experiments: $(VENV)/.bench
 	$(BIN)/python benchmarks/regions.py $(FULL)
+	$(BIN)/python benchmarks/declarative_networking.py
 
 soak: $(VENV)/.test
 	$(BIN)/pytest -n auto -m "" --hypothesis-profile=soak

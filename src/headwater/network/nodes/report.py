@@ -37,7 +37,6 @@ class SimulationReport:
     def __init__(self, nodes: tuple[Any, ...], channels: list[tuple[Any, Any]]) -> None:
         self.nodes = nodes
         self.channels = channels
-        self.inferences = 0  # derivations that rules have found
         self.transactions = 0  # moments at which some node had something to do
         self.trace: list[TracedMessage] = []
         self._time, self._channel = array("d"), array("l")
@@ -145,6 +144,5 @@ class SimulationReport:
             "bytes_per_node": round(self.bytes / len(self.nodes), 1),
             "peak_bytes_per_second_and_node": round(self.peak_rate(), 1),
             "last_message": round(self.last_message, 6),
-            "inferences": self.inferences,
             "converged": {name: round(moment, 6) for name, moment in converged.items()},
         }

@@ -93,6 +93,7 @@ class Simulation:
         tick: float = 0.001,
         iteration: float = 0.1,
         trace: bool = False,
+        counts_inferences: bool = False,
         messages: int = 10_000_000,
         selections: str | Periodic = "eager",
         sharing: float | None = None,
@@ -137,6 +138,7 @@ class Simulation:
         self._tick = tick
         self._step = max(1, round(iteration / tick)) if evaluation == "bsn" else 1
         self._trace = trace
+        self._counts = counts_inferences
         self._most = messages
         self._guard = Guard.of(guard)
         self._model = local_model(program)
@@ -220,6 +222,7 @@ class Simulation:
         for _, _, event in self._agenda.heap:
             assert isinstance(event, Event), "nothing is sent, and no timer is set, before the first run"
             tables.encoded(event.inserts, event.deletes)
+        tables.shard.meter.counts_all = self._counts
         self._tables = tables
         self._nodes = NodeWork(tables, self.topology.nodes, self._channels.number, shares=self._shares)
         if self._hold is not None:
@@ -368,6 +371,16 @@ class Simulation:
     def summary(self) -> dict[str, Any]:
         """The main numbers, for a table or JSON."""
         return self.report.table({view: self.converged(view) for view in self.program.outputs})
+
+    @property
+    def inferences(self) -> int:
+        """How many derivations the program's rules have found, those of rows that were known already too.
+
+        Ask for them by `counts_inferences=True`: compiled loops count only on demand, and are then slower.
+        """
+        if not self._counts:
+            raise ValueError("inferences are counted by Simulation(..., counts_inferences=True)")
+        return 0 if self._tables is None else self._tables.inferences
 
     @property
     def stored_rows(self) -> int:

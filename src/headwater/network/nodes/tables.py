@@ -150,6 +150,13 @@ class NodeTables:
         kind = self.shard.stores[table].table.types[column]
         return to_values(np.array([code], dtype=np.int64), kind, self.symbols, nullable=True)[0]
 
+    @property
+    def inferences(self) -> int:
+        """Derivations that rules have found; taking a row from an inbox is none."""
+        inboxes = tuple(f" {box.inbox}(" for box in self.program.boxes)
+        works = self.shard.meter.profile(self.plan).rules
+        return sum(work.made or 0 for work in works if not any(inbox in work.rule for inbox in inboxes))
+
     def present(self, table: str) -> Matrix:
         """The rows of a table that are there, as codes."""
         store = self.shard.stores[table]
