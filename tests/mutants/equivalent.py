@@ -53,6 +53,9 @@ EQUIVALENT: Mapping[str, str] = {
         "rows of this round are met in it and not in the next: the best rows are the same"
     ),
     "engine/best/selection.py best_part: comparison: `pick.best is Best.MAX` -> `pick.best is not Best.MAX`": _WAY,
+    "spark/state/checkpoint.py Checkpoint._refuse_missing: flag: `True` -> `False`": (
+        "looks for all files of a batch, not only for the new ones"
+    ),
     "engine/turns.py Turns.next: twin: `min` -> `max`": _WAY,
     "rewrite/unfold_views.py _view: and/or: `here.location is not None and there.location is not None` -> "
     "`((here.location is not None) or (there.location is not None))`": (

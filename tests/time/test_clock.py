@@ -486,3 +486,20 @@ def test_a_fact_of_the_program_that_waits_for_a_step_cannot_be_deleted() -> None
     assert (db.rows("q"), db.valid_until("q", ("a",))) == ({("a",)}, 9)
     db.advance(9)
     assert db.rows("q") == set()
+
+
+def test_one_row_for_a_large_table_that_was_opened(tmp_path: Path) -> None:
+    """Its lists are not made for one row: that row is placed by sorting."""
+    text = "relation link(x: int, y: int, c: int) ttl 10. d(X, Y, min<C>) :- link(X, Y, C). "
+    program = hw.compile(text + "d(X, Z, min<C>) :- d(X, Y, A), link(Y, Z, B), C = A + B.")
+    links, more = [(at, at + 1, 2) for at in range(15)], [(3, 9, 1)]
+    db, fresh = hw.Database(program), hw.Database(program)
+    for each in (db, fresh):
+        each.advance(0)
+    db.apply(insert={"link": links})
+    db.save(tmp_path / "kept")
+    db = hw.Database.open(tmp_path / "kept")
+    db.apply(insert={"link": more})
+    fresh.apply(insert={"link": [*links, *more]})
+    assert db.rows("d") == fresh.rows("d")
+    assert (0, 15, 19) in db.rows("d")
