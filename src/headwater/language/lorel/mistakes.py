@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.language.datalog.mistakes import Stop
@@ -39,9 +40,10 @@ _HABITS = (
     ),
     (re.compile(r"[”„«»]"), "this is not a quotation mark of the language", 'use the straight `"`'),
     (re.compile(r"[‘’‚′]"), "this is not a quotation mark of the language", "use the straight `'`"),
-    (re.compile(r"-(?=\w)"), "a label with `-` in it stands in quotes", 'as in `r."user-id"`'),
+    (re.compile(r"(?<=\w)-(?=\w)"), "a label with `-` in it stands in quotes", 'as in `r."user-id"`'),
     (re.compile(r":=|="), "a comparison has two sides", None),
 )
+_CLAUSES = ("select", "from", "where", "with", "order", "define", "update", "exists", "like")
 _WORDS = {
     "join": "write both paths into the from clause, and compare them in the where clause",
     "group": "aggregates range over a path, as in `select r.Name, n: count(r.Entree) from Guide.Restaurant r`",
@@ -113,6 +115,9 @@ def _unexpected(lines: Lines, stop: Stop) -> Diagnostic:
     shown = found[0] if len(found[0]) <= 40 else found[0][:37] + "..."
     begins = re.match(r"(?:define|select|update)\b", found[0], re.IGNORECASE) is not None
     hint = "end the statement before it with `;`" if begins and stop.code[stop.start : stop.position].strip() else None
+    near = get_close_matches(found[0].lower(), _CLAUSES, 1, 0.75)
+    if near and near[0] != found[0].lower():
+        hint = f"did you mean `{near[0]}`?"
     return Diagnostic("HW150", f"unexpected `{shown}`, expected {_expectation(stop)}", span, hint=hint)
 
 

@@ -7,6 +7,7 @@ from headwater.semistructured.views.known import KnownNames
 from headwater.semistructured.views.model import ViewOrder, ViewPart, ViewProgram, program_text, program_tree
 from headwater.semistructured.views.translate import translate, translate_all
 from headwater.semistructured.views.updates.explaining import explain_update
+from headwater.semistructured.views.updates.grounding import ground_update
 from headwater.semistructured.views.updates.relevance import (
     Relevance,
     RelevantOids,
@@ -26,6 +27,7 @@ __all__ = [
     "ViewProgram",
     "compile_views",
     "explain_update",
+    "ground_update",
     "program_text",
     "program_tree",
     "relevant_oids",

@@ -210,9 +210,9 @@ class _ViewTranslation:
                 small = Call("is_less", (Call("abs", (term,)), number(_WHOLE)))
                 is_whole = Call("all_true", (small, Call("is_equal", (Call("mod", (term, number(1))), number(0)))))
                 kind_term = Call("if", (is_whole, text(INT), text(REAL)))
-                words_term = Call(
-                    "if", (is_whole, Call("to_string", (Call("to_int", (term,)),)), Call("to_string", (term,)))
-                )
+                near = Call("smaller", (Call("larger", (term, number(-_WHOLE))), number(_WHOLE)))
+                as_int = Call("to_string", (Call("to_int", (near,)),))
+                words_term = Call("if", (is_whole, as_int, Call("to_string", (term,))))
                 return (), (kind_term, words_term, term)
 
     def _with(self, bound: _Bound, query: tree.SelectQuery, part: ViewPart) -> None:
