@@ -42,14 +42,18 @@ class Store:
 
     edges: set[Edge] = field(default_factory=set)
     atoms: dict[int, Any] = field(default_factory=dict)
-    names: dict[str, int] = field(default_factory=dict)
+    names: dict[str, set[int]] = field(default_factory=dict)
 
     def copy(self) -> Store:
         return Store(set(self.edges), dict(self.atoms), dict(self.names))
 
     def rows(self) -> dict[str, list[tuple[Any, ...]]]:
         atoms = [(oid, *columns(value)) for oid, value in self.atoms.items()]
-        return {"edge": sorted(self.edges), "atom": atoms, "name": list(self.names.items())}
+        return {
+            "edge": sorted(self.edges),
+            "atom": atoms,
+            "name": [(name, oid) for name, found in self.names.items() for oid in sorted(found)],
+        }
 
 
 def columns(value: Any) -> tuple[str, str | None, float | None]:
@@ -177,14 +181,14 @@ class Evaluation:
             return {env[root.name]}
         if root.name in self.sets:
             return self.sets[root.name]
-        return {self.store.names[root.name]} if root.name in self.store.names else set()
+        return self.store.names.get(root.name, set())
 
     def objects(self, source: Any, env: Env, share: bool = False) -> set[int]:
         """The objects of a path, a subquery or a union."""
         match source:
             case tree.PathExpression(root, steps):
                 if share:
-                    for end in range(len(steps), 0, -1):
+                    for end in range(len(steps), -1, -1):
                         if (prefix := prefix_of(source, end)) in env:
                             return self.steps({env[prefix]}, steps[end:])
                 return self.steps(self.root(root, env), steps)
@@ -325,18 +329,21 @@ class Evaluation:
     def bindings(self, query: tree.SelectQuery, env: Env, share: bool = True) -> list[Env]:
         envs = [env]
         for item in query.sources:
-            envs = [found for each in envs for found in self.bound(item, each, share)]
+            envs = [found for each in envs for found in self.bound(item, each, share, query.sources)]
         return [each for each in envs if self.true(query.where, each, share)]
 
-    def bound(self, item: tree.FromItem, env: Env, share: bool) -> Iterator[Env]:
-        """Bindings of one item of the from clause, with every prefix of plain labels if it begins with a name."""
+    def bound(self, item: tree.FromItem, env: Env, share: bool, items: Any) -> Iterator[Env]:
+        """Bindings of one item of the from clause, with every prefix of plain labels if it begins with a name; with the
+        name alone only if no other item begins with it."""
         source = item.source
         walked = share and isinstance(source, tree.PathExpression) and prefix_of(source, 0) is not None
         if not walked or source.root.name in env:
             for oid in self.objects(source, env):
                 yield env if item.variable is None else {**env, item.variable.name: oid}
             return
-        envs = [({}, oid) for oid in self.root(source.root, env)]
+        alike = [each for each in items if getattr(each.source, "root", None) == source.root]
+        start = prefix_of(source, 0)
+        envs = [({start: oid} if len(alike) == 1 else {}, oid) for oid in self.root(source.root, env)]
         for place, step in enumerate(source.steps, 1):
             prefix = prefix_of(source, place)
             envs = [
@@ -480,10 +487,10 @@ def used(items: Any, env: Env) -> list[int]:
                 continue
             key: Any = path.root.name
             if key not in env and shares:
-                ends = [p for end in range(len(path.steps), 0, -1) if (p := prefix_of(path, end)) in env]
+                ends = [p for end in range(len(path.steps), -1, -1) if (p := prefix_of(path, end)) in env]
                 key = ends[0] if ends else None
                 names = [name for name in env if isinstance(name, str) and ends and env[name] == env[ends[0]]]
-                assert not names, "such a view needs to know whether a variable ends there"
+                assert not names or ends == [], (path, env)
             if key in env:
                 found.setdefault(key, env[key])
     return list(found.values())
@@ -515,6 +522,8 @@ def with_sources(query: tree.SelectQuery) -> tree.SelectQuery:
         item = tree.SelectItem(tree.PathExpression(tree.Identifier("the path")))
         return tree.SelectQuery((item,), (tree.FromItem(found[0], tree.Identifier("the path")),), query.where)
     if len(query.items) > 1 and found:
+        if len({prefix_of(path, 0) for path in found}) > 1 or prefix_of(found[0], 0) is None:
+            return query
         end = 0
         while len({prefix_of(path, end + 1) for path in found if len(path.steps) > end + 1}) == 1 and all(
             len(path.steps) > end + 1 for path in found
@@ -522,9 +531,8 @@ def with_sources(query: tree.SelectQuery) -> tree.SelectQuery:
             if prefix_of(found[0], end + 1) is None:
                 break
             end += 1
-        if end:
-            source = tree.FromItem(tree.PathExpression(found[0].root, found[0].steps[:end]), None)
-            return tree.SelectQuery(query.items, (source,), query.where, query.adjuncts, query.order)
+        source = tree.FromItem(tree.PathExpression(found[0].root, found[0].steps[:end]), None)
+        return tree.SelectQuery(query.items, (source,), query.where, query.adjuncts, query.order)
     return query
 
 

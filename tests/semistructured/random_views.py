@@ -27,7 +27,7 @@ def random_store(dice: Dice) -> Store:
         store.atoms[oid] = value(dice)
     for _ in range(dice.number(20, 60)):
         store.edges.add(random_edge(dice))
-    store.names = {"N": 1, "M": dice.pick(COMPLEX)}
+    store.names = {"N": {1}, "M": set(dice.picks(COMPLEX, 1, 2))}
     return store
 
 
@@ -51,7 +51,7 @@ def random_update(dice: Dice, store: Store) -> Store:
         elif kind < 7 and after.edges:
             after.edges.remove(dice.pick(sorted(after.edges)))
         elif kind == 9 and dice.chance(30):
-            after.names["M"] = dice.pick(COMPLEX)
+            after.names["M"] = set(dice.picks(COMPLEX, 0, 2))
         else:
             after.atoms[dice.pick(ATOMIC)] = value(dice)
     return after
@@ -78,7 +78,8 @@ class Writer:
         for _ in range(dice.number(1, 3)):
             root = dice.pick(variables) if variables and dice.chance(75) else dice.pick(("N", "N", "M"))
             name = self.fresh()
-            sources.append(f"{root}{self.steps(1, 1 if self.plain else 2)} {name}")
+            least = 0 if root == "M" else 1
+            sources.append(f"{root}{self.steps(least, 1 if self.plain else 2)} {name}")
             variables.append(name)
         where = f" where {self.condition(variables, dice.number(0, 2))}" if dice.chance(75) else ""
         order = f" order by {self.value(variables, 1)}" if not self.plain and dice.chance(15) else ""
@@ -87,12 +88,12 @@ class Writer:
         return f"select {items} from {', '.join(sources)}{where}{adjuncts}{order if selected else ''}"
 
     def without_from(self) -> str:
-        label = self.dice.pick(LABELS)
+        label = self.dice.pick((f"N.{self.dice.pick(LABELS)}", "M"))
         tail = self.steps(1, 1)
-        where = f"N.{label}{self.steps(1, 1)} {self.op()} {self.literal()}"
+        where = f"{label}{self.steps(1, 1)} {self.op()} {self.literal()}"
         if self.dice.chance(50):
-            return f"select N.{label}{tail} where {where}"
-        return f"select N.{label}{tail}, n: N.{label}{self.steps(1, 1)} where {where}"
+            return f"select {label}{tail} where {where}"
+        return f"select {label}{tail}, n: {label}{self.steps(1, 1)} where {where}"
 
     def items(self, variables: list[str]) -> tuple[str, str | None]:
         dice = self.dice
@@ -106,7 +107,7 @@ class Writer:
                 return self.aggregate(variables), None
             case _:
                 chosen = dice.pick(variables)
-                value = self.value(variables, 1).replace("N.", f"{chosen}.")
+                value = self.value(variables, 1).replace("N.", f"{chosen}.").replace("M.", f"{chosen}.")
                 more = f"k: {dice.pick(variables)}{self.steps(1, 1)}, m: {value}"
                 return f"{chosen}, {more}", chosen
 
@@ -199,7 +200,7 @@ class Writer:
         if choice < 6:
             return f"{dice.pick(variables)}{self.steps(0, 2)}"
         if choice < 7:
-            return f"N.{dice.pick(LABELS)}{self.steps(0, 1)}"
+            return f"{dice.pick('NM')}.{dice.pick(LABELS)}{self.steps(0, 1)}"
         if choice < 9:
             return self.aggregate(variables)
         return f"{self.value(variables, 0)} {dice.pick('+-*/')} {self.value(variables, 0)}"

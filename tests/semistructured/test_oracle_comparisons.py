@@ -25,7 +25,7 @@ def pairs(db: hw.Database, relation: str | None) -> set[Any]:
 
 @pytest.mark.parametrize("op", OPERATORS)
 def test_oracle_objects_and_literals_compare(op: str) -> None:
-    store = Store(names={"A": 1, "B": 2})
+    store = Store(names={"A": {1}, "B": {2}})
     for place, value in enumerate(KNOWN):
         for parent, oid in ((1, 100 + place), (2, 300 + place)):
             store.edges.add((parent, "v", oid, 0))

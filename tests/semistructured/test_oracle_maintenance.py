@@ -32,7 +32,7 @@ class Labels:
         return {edge[1] for edge in self._store.edges if edge[2] == oid}
 
     def names_of(self, oid: int) -> set[str]:
-        return {name for name, found in self._store.names.items() if found == oid}
+        return {name for name, found in self._store.names.items() if oid in found}
 
 
 def plain_store(dice: Dice) -> Store:
@@ -130,7 +130,8 @@ def agree(seed: int, was: ViewState, now: ViewState, sets: Any) -> None:
 
 def touched(form: CanonicalView, store: Store) -> RelevantOids:
     """RelevantOids by the oracle: every object that a one-step path reaches, whatever the conditions say."""
-    found: dict[str, set[int]] = {name: {store.names[name]} for name in form.names}
+    found: dict[str, set[int]] = {name: set(store.names[name]) for name in form.names}
+    found |= {variable: set(store.names[name]) for name, variable in form.aliases}
     paths = [*form.primary_paths, *form.with_paths]
     for path in paths:  # a path stands behind the one that it begins with
         reached = {edge[2] for edge in store.edges if edge[0] in found[path.parent] and edge[1] == path.label}

@@ -1,10 +1,11 @@
 """The names that a query uses: which variables it has, which roots are free, and paths that share a prefix.
 
-In Lorel, paths of one query that begin alike speak of the same objects: in
-`select Guide.Restaurant.Entree where Guide.Restaurant.Name = "Baghdad Cafe"` there is one restaurant. `shared` writes
-this out with variables. A path in the select, where or order clause that begins with the name of an entry point follows
-a path of the from clause as far as both have the same labels. Without a from clause, the paths of the select clause
-take its place. What stands inside an aggregate, a subquery or behind `in` is a set of its own and shares nothing.
+In Lorel, paths of one query that begin alike speak of the same objects: in `select Guide.Restaurant.Entree where
+Guide.Restaurant.Name = "Baghdad Cafe"` there is one restaurant. `shared` writes this out with variables. A path in
+the select, where or order clause that begins with the name of an entry point follows a path of the from clause as
+far as both have the same labels; as far as the name alone, if no other path of the from clause begins with it: a
+name may have several objects, such as all orders. Without a from clause, the paths of the select clause take its
+place. What stands inside an aggregate, a subquery or behind `in` is a set of its own and shares nothing.
 """
 
 from __future__ import annotations
@@ -99,10 +100,13 @@ class _Sharing:
         self._variables = {item.variable.name for item in query.sources if item.variable is not None}
         self._variables |= {each.variable.name for each in _quantified(query.where)}
         self._prefixes: dict[tuple[str, ...], list[tree.Identifier]] = {}
+        self._beginnings: list[tuple[str, ...]] = []
         self._problems: list[Diagnostic] = []
 
     def run(self) -> SharedQuery:
         query = self._with_sources(self._query)
+        from_paths = (item.source for item in query.sources if isinstance(item.source, tree.PathExpression))
+        self._beginnings = [labels for path in from_paths if (labels := self._labels(path))]
         wanted = {prefix for path in self._outer_paths(query) if (prefix := self._labels(path))}
         split = [part for item in query.sources for part in self._split(item, wanted)]
         several = len(query.items) > 1
@@ -131,7 +135,7 @@ class _Sharing:
         common = sum(
             all(each[: end + 1] == prefixes[0][: end + 1] for each in prefixes) for end in range(len(prefixes[0]))
         )
-        if common < 2:
+        if common < 1:
             return query
         source = replace(paths[0], steps=paths[0].steps[: common - 1])
         return replace(query, sources=(tree.FromItem(source, variable, span=source.span),))
@@ -163,10 +167,11 @@ class _Sharing:
         path, labels = item.source, self._labels(item.source)
         variable = item.variable or self._hidden.take()
         root, begin = path.root, 0
-        for end in range(1, len(labels)):
+        cuts = {_common(labels, each) for each in wanted}
+        for end in range(len(labels)):
             prefix = labels[: end + 1]
             whole = end == len(path.steps)
-            if not any(each[: end + 1] == prefix for each in wanted):
+            if end + 1 not in cuts or (end == 0 and not self._is_only(prefix[0])):
                 continue
             here = variable if whole else self._hidden.take()
             self._variables.add(here.name)
@@ -178,9 +183,13 @@ class _Sharing:
                 root, begin = here, end
         yield replace(item, source=replace(path, root=root, steps=path.steps[begin:]), variable=variable)
 
+    def _is_only(self, name: str) -> bool:
+        """Whether one path of the from clause alone begins with a name; a name may have several objects."""
+        return sum(name == path[0] for path in self._beginnings) == 1
+
     def _path(self, path: tree.PathExpression) -> tree.PathExpression:
         labels = self._labels(path)
-        for end in range(len(labels), 1, -1):
+        for end in range(len(labels), 0, -1):
             match self._prefixes.get(labels[:end]):
                 case None:
                     continue
@@ -221,6 +230,11 @@ class _Sharing:
                 return replace(condition, condition=self._condition(inner))
             case _:
                 return condition
+
+
+def _common(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """How far two paths have the same labels."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _quantified(node: Any) -> Iterator[Any]:

@@ -43,6 +43,7 @@ class CanonicalView:
     where_paths: tuple[OneStepPath, ...]
     with_paths: tuple[OneStepPath, ...]
     tests: tuple[ConstantTest, ...]
+    aliases: tuple[tuple[str, str], ...] = ()  # a name, and the variable of the from clause for its objects
 
     @property
     def primary_paths(self) -> tuple[OneStepPath, ...]:
@@ -52,13 +53,14 @@ class CanonicalView:
     def variables(self) -> tuple[str, ...]:
         """The variables, those of the from clause first."""
         paths = (*self.primary_paths, *self.with_paths)
-        return tuple(dict.fromkeys(path.child for path in paths))
+        return tuple(dict.fromkeys([*(variable for _, variable in self.aliases), *(path.child for path in paths)]))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The entry points."""
         variables = set(self.variables)
-        return tuple(dict.fromkeys(path.parent for path in self.primary_paths if path.parent not in variables))
+        parents = (path.parent for path in self.primary_paths if path.parent not in variables)
+        return tuple(dict.fromkeys([*(name for name, _ in self.aliases), *parents]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ class _Canonical:
         self._steps: dict[str, list[OneStepPath]] = {"from": [], "where": [], "with": []}
         self._tests: list[ConstantTest] = []
         self._scope: set[str] = set()
+        self._aliases: list[tuple[str, str]] = []
 
     def run(self) -> CanonicalView:
         query = self._query
@@ -113,14 +116,23 @@ class _Canonical:
         adjuncts = tuple(part for item in query.adjuncts for part in self._adjunct(item))
         found = replace(query, sources=sources, where=where, adjuncts=adjuncts)
         from_, where_, with_ = (tuple(self._steps[clause]) for clause in ("from", "where", "with"))
-        return CanonicalView(found, selected, from_, where_, with_, tuple(self._tests))
+        return CanonicalView(found, selected, from_, where_, with_, tuple(self._tests), tuple(self._aliases))
 
     def _source(self, item: tree.FromItem) -> list[tree.FromItem]:
-        if not isinstance(item.source, tree.PathExpression) or not item.source.steps:
+        if not isinstance(item.source, tree.PathExpression):
             _outside("its from clause has something other than paths")
         variable = item.variable or self._hidden.take()
         if variable.name in self._scope:
             _outside(f"the variable `{variable.name}` is defined twice")
+        match item.source:
+            case tree.PathExpression(tree.Identifier(name), ()) if name not in self._scope:
+                self._aliases.append((name, variable.name))
+                self._scope.add(variable.name)
+                return [tree.FromItem(item.source, variable)]
+            case tree.PathExpression(_, ()):
+                _outside("a path of its from clause has no step")
+            case _:
+                pass
         parts = self._cut("from", item.source, variable)
         return [tree.FromItem(path, child) for path, child in parts]
 
