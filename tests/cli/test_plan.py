@@ -112,3 +112,41 @@ def test_rows_without_analyze_are_refused(tmp_path: Path) -> None:
         refused = CliRunner().invoke(app, ["plan", str(tmp_path / "p.dl"), *more])
         assert refused.exit_code == 2
         assert "--analyze" in refused.output
+
+
+@pytest.fixture
+def view(tmp_path: Path) -> str:
+    path = tmp_path / "view.lorel"
+    path.write_text("define view V as N = select e from Guide.Entree e where e.Price < 10 with e.Name;\n")
+    return str(path)
+
+
+def test_a_view_over_documents_is_shown_at_every_stage(view: str) -> None:
+    for stage in ("parsed", "checked", "rewritten", "plan", "spark"):
+        found = run(view, "--stage", stage)
+        assert found.exit_code == 0, found.output
+        assert "v_V__N__objects" in found.stdout
+
+
+def test_an_update_shows_the_maintenance_statements(view: str) -> None:
+    lines = run(view, "--update", "Ins(&10, Price, &15)").stdout.splitlines()
+    assert lines[:3] == ["-- Ins(&10, Price, &15) and V.N", "-- relevant variables: e", "ADD_prim +="]
+    assert "  where  exists &15 in &10.Price: &15 < 10" in lines
+
+
+def test_an_update_that_is_none(view: str, program: str) -> None:
+    wrong = run(view, "--update", "Insert(&10, Price, &15)")
+    assert wrong.exit_code == 1
+    assert "error[HW150]" in wrong.stderr
+    query = run(view, "--update", "select e from N.e e")
+    assert query.exit_code == 1
+    assert "error[HW155]" in query.stderr
+    assert run(program, "--update", "Ins(&10, Price, &15)").exit_code == 2
+
+
+def test_a_view_with_a_mistake(tmp_path: Path) -> None:
+    path = tmp_path / "view.lorel"
+    path.write_text("select e from Guide.Entree e with f.Name;\n")
+    found = run(str(path))
+    assert found.exit_code == 1
+    assert "error[HW252]" in found.stderr

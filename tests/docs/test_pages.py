@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from headwater.core.source import Source
 from headwater.language.datalog.parse import parse
+from headwater.language.lorel import parse_lorel
 from headwater.program.check import check
+from headwater.semistructured.views import translate_all
 from tests.docs.fences import FENCE, PAGES, ROOT, Page, a_folder, kept
 
 LINKING = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -28,9 +31,14 @@ def test_everything_runs_and_prints_what_the_page_says(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_every_program_on_the_page_compiles(path: Path) -> None:
-    for kind, _, body in FENCE.findall(path.read_text(encoding="utf-8")):
+    for kind, name, body in FENCE.findall(path.read_text(encoding="utf-8")):
         if kind == "datalog":
             assert check(parse(Source(path.name, body))).rules
+        if kind == "lorel" and not name:
+            tree = parse_lorel(Source(path.name, body))
+            assert tree.statements
+            views = [replace(view, name=str(at)) for at, view in enumerate(tree.views)]
+            assert all(view.rules for view in translate_all(views))
 
 
 @pytest.mark.parametrize("path", LINKING, ids=lambda path: path.stem)
