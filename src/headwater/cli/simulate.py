@@ -32,7 +32,11 @@ _Plot: TypeAlias = Annotated[
 def simulate(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="PROTOCOL", help="A protocol of the pack, or a .dl file.", show_default=False),
+        typer.Argument(
+            metavar="PROTOCOL",
+            help="A protocol of the pack, a .dl file, or a .olg file of RapidNet.",
+            show_default=False,
+        ),
     ] = None,
     topology: _Topology = None,
     events: _Events = None,

@@ -13,10 +13,12 @@ from headwater.cli.screen.report import counted
 from headwater.core.errors import DataError, FileError
 from headwater.files.rows import BadRow
 from headwater.network.events import NetworkEvent, read_events
+from headwater.network.placed import read_source
 from headwater.network.protocols import PROTOCOLS
+from headwater.network.rapidnet import read_rapidnet
 from headwater.network.scenario import METRICS, Scenario, prepared
 from headwater.network.topologies import read_topology
-from headwater.pipeline import CompiledProgram, compile_file
+from headwater.pipeline import CompiledProgram, compile, compile_file  # noqa: A004
 from headwater.program.nearest import nearest
 
 
@@ -24,11 +26,14 @@ def load_protocol(name: str) -> CompiledProgram:
     """A protocol of the pack, or the program of a file; raises FileError and ProgramError."""
     if name in PROTOCOLS:
         return PROTOCOLS[name].compiled()
+    if name.endswith(".olg"):
+        source = read_source(Path(name))
+        return compile(read_rapidnet(source.text, name=name), name=f"{name}, as read")
     if name.endswith(".dl") or Path(name).exists():
         return compile_file(name)
     close = nearest(name, PROTOCOLS)
     meant = f"did you mean `{close}`?" if close else "--list lists the protocols."
-    raise FileError(f"there is no protocol `{name}`; {meant} A program of your own is a file that ends in .dl")
+    raise FileError(f"there is no protocol `{name}`; {meant} A program of your own is a file that ends in .dl or .olg")
 
 
 def check_metric(metric: str) -> None:
