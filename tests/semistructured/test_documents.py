@@ -74,6 +74,17 @@ def test_cycles_are_garbage_together_and_are_written_with_references() -> None:
     assert docs.database.rows("edge") == set()
 
 
+def test_the_guide_of_a_graph_ends_at_cycles() -> None:
+    docs = hw.Documents.from_oem("A &1 { next &2 { next &3 { back &2, size &5 7 } } }")
+    assert {str(path): (path.count, path.same_as) for path in docs.guide()} == {
+        "A": (1, None),
+        "A.next": (1, None),
+        "A.next.next": (1, None),
+        "A.next.next.back": (1, ("A", "next")),
+        "A.next.next.size": (1, None),
+    }
+
+
 def test_an_object_may_move_in_one_update() -> None:
     docs = hw.Documents.from_oem(FIGURE_1)
     docs.update(delete=[(3, "Entree", 9)], insert=[(2, "Entree", 9)])

@@ -42,6 +42,7 @@ def test_oracle_views_patches_and_rows_follow_every_edit(first: list[Any], steps
     docs.put_all(held, name="Orders") if held else docs.put(0, {"items": []}, name="Orders")
     held = held or {0: {"items": []}}
     views = [docs.define(text) for text, _ in VIEWS]
+    docs.guide()
     for kind, key, document in steps:
         shown = [dict(view.documents()) for view in views]
         if kind == "remove" and key not in held:
@@ -59,6 +60,34 @@ def test_oracle_views_patches_and_rows_follow_every_edit(first: list[Any], steps
             assert sorted_documents(list(view.documents().values())) == sorted_documents(expected(list(held.values())))
             check_patches(before, view)
     assert rows_of(docs) == rows_of_fresh(docs)
+    assert {str(path): path.kinds for path in docs.guide()} == guide_of(list(held.values()))
+
+
+def guide_of(documents: list[Any]) -> dict[str, dict[str, int]]:
+    """Label paths with the kinds of values that they lead to."""
+    found: dict[str, dict[str, int]] = {}
+
+    def note(path: str, value: Any, *, item: bool = True) -> None:
+        if isinstance(value, list) and not item:
+            for one in value:
+                note(path, one)
+            return
+        kind = KINDS[type(value)]
+        found.setdefault(path, {}).setdefault(kind, 0)
+        found[path][kind] += 1
+        for name, inner in value.items() if isinstance(value, dict) else ():
+            note(f"{path}.{name}", inner, item=False)
+        for inner in value if isinstance(value, list) else ():
+            note(f"{path}.[]", inner)
+
+    for document in documents:
+        note("Orders", document)
+    return found
+
+
+KINDS = {
+    dict: "object", list: "object", str: "string", int: "int", float: "real", bool: "bool", type(None): "null",
+}  # fmt: skip
 
 
 def check_patches(before: dict[str, Any], view: Any) -> None:

@@ -11,6 +11,7 @@ import typer
 from headwater import __version__
 from headwater.cli.check import check
 from headwater.cli.critical import critical
+from headwater.cli.documents.guide import guide
 from headwater.cli.generate import generate
 from headwater.cli.plan import plan
 from headwater.cli.reliability import reliability
@@ -28,7 +29,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (check, generate, plan, run, simulate, why, whatif, critical, reliability):
+for command in (check, generate, guide, plan, run, simulate, why, whatif, critical, reliability):
     app.command()(command)
 
 

@@ -57,6 +57,9 @@ def plan(
         bool, typer.Option("--analyze", help="Run the program over its inputs, and show where the time went.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="With --analyze: print JSON.")] = False,
+    costs: Annotated[
+        bool, typer.Option("--explain-cost", help="Show what a view over documents costs to recompute and to maintain.")
+    ] = False,
 ) -> None:
     """Show a program as text at any stage from source to plan, or what running it takes.
 
@@ -73,11 +76,20 @@ def plan(
         headwater plan view.lorel --update 'Ins(&10, Ingredient, &15)'
 
         headwater plan paths.dl --input link=links.csv --analyze
+
+        headwater plan view.lorel --explain-cost --input "Orders=orders/*.jsonl"
     """
     disabled = _are_rewrites(disable or [])
     of_views = file.lower().endswith(".lorel")
     if update is not None and not of_views:
         raise typer.BadParameter("--update is for views over documents (.lorel)")
+    if costs:
+        if not of_views:
+            raise typer.BadParameter("--explain-cost is for views over documents (.lorel)")
+        from headwater.cli.documents.explain_cost import explain_cost
+
+        explain_cost(file, feed)
+        return
     if analyze:
         _analyse(file, feed, disabled, as_json=as_json)
         return

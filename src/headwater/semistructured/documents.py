@@ -12,6 +12,7 @@ more are garbage and go in the same transaction. A store belongs to one thread a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
@@ -28,6 +29,7 @@ from headwater.language.datalog.parse import parse as parse_datalog
 from headwater.language.lorel import ViewDefinition, parse_lorel
 from headwater.language.syntax import Tree
 from headwater.pipeline import compile_tree
+from headwater.semistructured.guide import NODE_KINDS, GuideCounts, GuidePath, graph_paths, tree_paths
 from headwater.semistructured.output.patches import apply_patch
 from headwater.semistructured.output.rendering import documents_of
 from headwater.semistructured.output.view import DocumentView, shown_id
@@ -41,11 +43,11 @@ from headwater.semistructured.reading.loading import (
     read_values,
     refuse,
 )
-from headwater.semistructured.reading.nodes import BadDocument
+from headwater.semistructured.reading.nodes import BadDocument, Nodes
 from headwater.semistructured.reading.oem import read_oem
 from headwater.semistructured.schema import ATOM, EDGE, NAME
 from headwater.semistructured.store.base_graph import BaseGraph
-from headwater.semistructured.store.contents import HOLLOW, HOLLOW_DECLARATION, Ints, StoredObjects
+from headwater.semistructured.store.contents import HOLLOW, HOLLOW_DECLARATION, Ints, StoredObjects, subgraph
 from headwater.semistructured.store.difference import DocumentDifference, difference
 from headwater.semistructured.store.editing import NewValue, ObjectEdit, edited
 from headwater.semistructured.store.garbage import has_outside_parents, unreachable
@@ -65,6 +67,8 @@ class Documents:
         self._waiting: dict[str, list[pa.Table]] = {}  # rows of a store whose database is not made yet
         self._db: Database | None = None
         self.rejected: tuple[BadDocument, ...] = ()
+        self._guide: GuideCounts | None = None  # kept from when it is first asked for
+        self._is_tree = True  # whether no object was ever given a second parent
 
     # Loading
 
@@ -103,6 +107,7 @@ class Documents:
         docs._waiting = {relation: [table] for relation, table in graph.tables.items()}
         docs._keys = {name: {name: oid} for name, oid in graph.names.items()}
         docs._next = graph.largest + 1
+        docs._is_tree = False
         return docs
 
     def add_files(
@@ -200,6 +205,25 @@ class Documents:
         """The keys of the documents of a name."""
         return tuple(self._collection(name if name is not None else self._only_name()))
 
+    def guide(self) -> list[GuidePath]:
+        """All label paths of the store, with how many objects each leads to, by kind."""
+        if self._is_tree:
+            if self._guide is None:
+                counts = GuideCounts()
+                for name, keys in self._keys.items():
+                    counts.add(self._paths_of(name, np.array(list(keys.values()), dtype=np.int64)))
+                self._guide = counts
+            return self._guide.paths()
+        return graph_paths(self._contents, {name: list(keys.values()) for name, keys in self._keys.items()})
+
+    def _paths_of(self, name: str, roots: Ints) -> dict[tuple[str, ...], Counter[str]]:
+        """The paths of documents that are stored."""
+        tree = subgraph(self._contents, roots)
+        words = self.database._symbols.values
+        labels = {code: words[code] for code in np.unique(tree.label).tolist() if code >= 0}
+        kinds = {code: "object" if code < 0 else words[code] for code in np.unique(tree.kind).tolist()}
+        return tree_paths(name, tree.parent, tree.label, tree.kind, labels, kinds)
+
     @property
     def database(self) -> Database:
         """The database underneath: relations `edge`, `atom` and `name`, and those of the views."""
@@ -269,6 +293,9 @@ class Documents:
             stored[:] = [known.get(key, -1) for key in batch.keys]
         gone = [self._found(key, name)[1] for key in removed if key not in set(batch.keys)]
         changes = None
+        if self._guide is not None:
+            replaced = np.append(stored[stored >= 0], gone).astype(np.int64)
+            before_paths = self._paths_of(name, replaced)
         if self._db is None and not (stored >= 0).any() and not gone:
             roots = self._wait(name, batch)
         else:
@@ -284,6 +311,9 @@ class Documents:
             if key not in set(batch.keys):
                 del self._keys[name][key]
         self.rejected += batch.nodes.rejected
+        if self._guide is not None:
+            self._guide.add(before_paths, -1)
+            self._guide.add(_node_paths(name, batch.nodes))
         return changes
 
     def _wait(self, name: str, batch: DocumentBatch) -> Ints:
@@ -346,6 +376,9 @@ class Documents:
 
     def _apply_edit(self, edit: ObjectEdit) -> Changes:
         changes = self._apply(edit.insert, edit.delete)
+        if EDGE in edit.insert or EDGE in edit.delete or ATOM in edit.insert:
+            self._guide = None
+        self._is_tree &= EDGE not in edit.insert
         self._next += edit.fresh
         return changes
 
@@ -382,6 +415,11 @@ class Documents:
         if root is None:
             raise DataError(f"error[HW821]: there is no document {key!r} of the name `{name}`")
         return name, root
+
+
+def _node_paths(name: str, nodes: Nodes) -> dict[tuple[str, ...], Counter[str]]:
+    labels = dict(enumerate(nodes.labels))
+    return tree_paths(name, nodes.parent, nodes.label.astype(np.int64), nodes.kind.astype(np.int64), labels, NODE_KINDS)
 
 
 def _definition(text: str) -> ViewDefinition:

@@ -93,7 +93,7 @@ class _Writer:
     def _opened(self, oid: Any) -> tuple[Any, list[tuple[Any, Any, Any]]]:
         """The empty dict or list for an object, and where its children go."""
         by_label: dict[str, list[tuple[int, Any]]] = {}
-        for label, child, place in self._edges.get(oid, ()):
+        for label, child, place in sorted(self._edges.get(oid, ()), key=_by_child):
             by_label.setdefault(label, []).append((place, child))
         members: list[tuple[Any, Any, Any]] = []
         made: Any = {}
@@ -109,6 +109,11 @@ class _Writer:
         for label in self._hollow.get(oid, ()):
             made[label] = []
         return made.get(ITEM, made), members
+
+
+def _by_child(edge: tuple[str, Any, int]) -> tuple[bool, str]:
+    """In the order in which objects came, which is that of the document that they came with."""
+    return isinstance(edge[1], tuple), repr(edge[1]).rjust(24)
 
 
 def _by_place(item: tuple[int, Any]) -> tuple[int, str]:

@@ -1,0 +1,45 @@
+"""`headwater plan view.lorel --explain-cost`: what a view costs to recompute and to maintain, over some documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from headwater.cli.data.options import Feed
+from headwater.cli.documents.sources import pairs
+from headwater.cli.screen.report import ends_on_error
+from headwater.core.source import Source
+from headwater.files.read import bytes_of
+from headwater.language.lorel import ViewDefinition, parse_lorel
+from headwater.semistructured.cost import GuideStatistics, ViewCost, view_cost
+from headwater.semistructured.documents import Documents
+from headwater.semistructured.views.updates.canonical import NotCanonical, canonical
+
+
+def explain_cost(file: str, feed: Feed) -> None:
+    """Print the costs of every statement of a file."""
+    with ends_on_error("interrupted"):
+        docs = Documents()
+        for name, paths in pairs(feed.inputs, "--input"):
+            docs.add_files(paths, name=name, strict=feed.strict)
+        statistics = GuideStatistics.of(docs.guide())
+        tree = parse_lorel(Source(file, bytes_of(Path(file)).decode("utf-8", "replace")))
+        for view in tree.statements:
+            if isinstance(view, ViewDefinition):
+                for part in view.parts:
+                    found = canonical(part.query)
+                    typer.echo(f"{view.name}.{part.name}")
+                    if isinstance(found, NotCanonical):
+                        typer.echo(f"  the model has no cost for it: {found.reason}")
+                    else:
+                        _show(view_cost(found, statistics))
+
+
+def _show(cost: ViewCost) -> None:
+    typer.echo(f"  recompute: {cost.recompute:,.0f} objects")
+    typer.echo("  one update of the edge         by the paper's walk   by Headwater's indexes")
+    for update in cost.updates:
+        step = f"<{update.step.parent}, {update.step.label}, {update.step.child}>"
+        typer.echo(f"    {step:<28} {update.incremental:>20,.0f} {update.engine:>24,.0f}")
+    typer.echo(f"  to recompute is cheaper from about {cost.cheaper_until:,.0f} updates in one transaction")
