@@ -117,3 +117,16 @@ def test_an_update_without_one_meaning_is_refused(text: str) -> None:
     (update,) = parse_lorel(text).updates
     with pytest.raises(CheckProblem, match=r"error\[HW261\]"):
         ground_update(update, ROWS)
+
+
+def test_documents_take_update_statements() -> None:
+    orders = [{"id": 1, "status": "open", "due": "2026-01-01"}, {"id": 2, "status": "open", "due": "2026-12-01"}]
+    docs = hw.Documents.from_json({"Orders": orders}, key="id")
+    view = docs.define('select o from Orders o where o.status = "late" with o.id;')
+    docs.execute('update o.status := "late" from Orders o where o.due < "2026-06-01";')
+    assert [each["id"] for each in view.documents().values()] == [1]
+    docs.execute(f'Chg(&{docs.oid(2, "/status")}, "open", "late"); update o.due -= d from Orders o, o.due d;')
+    assert docs.document(2) == {"id": 2, "status": "late"}
+    assert sorted(each["id"] for each in view.documents().values()) == [1, 2]
+    with pytest.raises(CheckProblem, match=r"error\[HW261\]"):
+        docs.execute("select o from Orders o")

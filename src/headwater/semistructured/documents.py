@@ -26,7 +26,7 @@ from headwater.core.source import Source
 from headwater.database import Changes, Database
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.language.datalog.parse import parse as parse_datalog
-from headwater.language.lorel import ViewDefinition, parse_lorel
+from headwater.language.lorel import ChangeValue, DeleteEdge, InsertEdge, ViewDefinition, parse_lorel
 from headwater.language.syntax import Tree
 from headwater.pipeline import compile_tree
 from headwater.semistructured.guide import NODE_KINDS, GuideCounts, GuidePath, graph_paths, tree_paths
@@ -51,7 +51,7 @@ from headwater.semistructured.store.contents import HOLLOW, HOLLOW_DECLARATION, 
 from headwater.semistructured.store.difference import DocumentDifference, difference
 from headwater.semistructured.store.editing import NewValue, ObjectEdit, edited
 from headwater.semistructured.store.garbage import has_outside_parents, unreachable
-from headwater.semistructured.views import KnownNames, program_tree, translate
+from headwater.semistructured.views import KnownNames, ground_update, parse_updates, program_tree, translate
 
 _BASE = (EDGE, ATOM, NAME, HOLLOW)
 
@@ -171,6 +171,19 @@ class Documents:
         """
         edit = edited(self._contents, list(insert), list(delete), list(change), self._next)
         return self._apply_edit(edit)
+
+    def execute(self, text: str) -> list[Changes]:
+        """Run update statements of Lorel, each as one transaction: `update o.status := "late" from Orders o where
+        ...;`, `Ins(&10, items, &15)`. If one is refused, those before it stay applied."""
+        found = []
+        for statement in parse_updates(text):
+            rows = {name: self.database.rows(name) for name in (EDGE, ATOM, NAME)}
+            updates = ground_update(statement, rows)
+            insert = [(one.parent, one.label, one.child) for one in updates if isinstance(one, InsertEdge)]
+            delete = [(one.parent, one.label, one.child) for one in updates if isinstance(one, DeleteEdge)]
+            change = [(one.oid, one.new) for one in updates if isinstance(one, ChangeValue)]
+            found.append(self.update(insert, delete, change))
+        return found
 
     @staticmethod
     def value(value: Any) -> NewValue:

@@ -7,11 +7,12 @@ from headwater.semistructured.views.known import KnownNames
 from headwater.semistructured.views.model import ViewOrder, ViewPart, ViewProgram, program_text, program_tree
 from headwater.semistructured.views.translate import translate, translate_all
 from headwater.semistructured.views.updates.explaining import explain_update
-from headwater.semistructured.views.updates.grounding import ground_update
+from headwater.semistructured.views.updates.grounding import ground_update, parse_updates
 from headwater.semistructured.views.updates.relevance import (
     Relevance,
     RelevantOids,
     StoreLabels,
+    ViewRelevance,
     relevant_oids,
     relevant_variables,
 )
@@ -25,9 +26,11 @@ __all__ = [
     "ViewOrder",
     "ViewPart",
     "ViewProgram",
+    "ViewRelevance",
     "compile_views",
     "explain_update",
     "ground_update",
+    "parse_updates",
     "program_text",
     "program_tree",
     "relevant_oids",

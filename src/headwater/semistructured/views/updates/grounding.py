@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import CheckProblem
 from headwater.database import Database
-from headwater.language.lorel import tree
+from headwater.language.lorel import parse_lorel, tree
 from headwater.pipeline import compile_tree
 from headwater.semistructured import schema
 from headwater.semistructured.views.model import program_tree
@@ -23,10 +23,21 @@ from headwater.semistructured.views.translate import translate
 _PARENT, _CHILD, _VALUE = "parent", "child", "value"
 
 
+def parse_updates(text: str) -> tuple[tree.UpdateStatement | tree.ElementaryUpdate, ...]:
+    """The update statements of a text; raises ProgramError if it has anything else."""
+    found = parse_lorel(text)
+    if found.views:
+        message, hint = "this is a query, not an update", "define a view for it"
+        raise CheckProblem((Diagnostic("HW261", message, found.views[0].span, hint=hint),))
+    return found.updates
+
+
 def ground_update(
-    update: tree.UpdateStatement, rows: Mapping[str, Iterable[tuple[Any, ...]]]
+    update: tree.UpdateStatement | tree.ElementaryUpdate, rows: Mapping[str, Iterable[tuple[Any, ...]]]
 ) -> tuple[tree.ElementaryUpdate, ...]:
     """The elementary updates of a statement on a store with these rows of `edge`, `atom` and `name`."""
+    if not isinstance(update, tree.UpdateStatement):
+        return (update,)
     *before, last = update.target.steps
     assert isinstance(last, tree.ByLabel)  # the parser makes sure
     parent = tree.PathExpression(update.target.root, tuple(before))

@@ -60,11 +60,22 @@ def relevant_variables(
     view: tree.ViewDefinition, update: tree.ElementaryUpdate, store: StoreLabels | RelevantOids | None = None
 ) -> Relevance:
     """The variables of a view that an update may matter to. The store is as it was before the update."""
-    found = [_of_statement(view_places(part.query), update, store) for part in view.parts]
-    return Relevance(
-        frozenset(name for each in found for name in each.variables),
-        frozenset(name for each in found for name in each.shown),
-    )
+    return ViewRelevance(view).of(update, store)
+
+
+class ViewRelevance:
+    """A view made ready for many questions: what does this update mean to it?"""
+
+    def __init__(self, view: tree.ViewDefinition) -> None:
+        self._places = [view_places(part.query) for part in view.parts]
+
+    def of(self, update: tree.ElementaryUpdate, store: StoreLabels | RelevantOids | None = None) -> Relevance:
+        """The variables that it may matter to. The store is as it was before the update."""
+        found = [_of_statement(places, update, store) for places in self._places]
+        return Relevance(
+            frozenset(name for each in found for name in each.variables),
+            frozenset(name for each in found for name in each.shown),
+        )
 
 
 def _of_statement(
