@@ -199,6 +199,15 @@ def test_a_bound_that_is_none(bad: Any) -> None:
         hw.Guard(memory=bad)
 
 
+def test_what_is_taken_beside_rows_has_a_reserve_and_an_end() -> None:
+    db = hw.Database(hw.compile(CLOSURE))
+    budget, store = db._shard.budget, db._shard.stores["reach"]
+    budget.limit = 100_000_000
+    budget.take(store, 170_000_000)
+    with pytest.raises(hw.GuardError, match=r"`reach` with 0 rows needs 180 MB more"):
+        budget.take(store, 180_000_000)
+
+
 def test_sizes_are_told_in_round_numbers() -> None:
     assert [shown_bytes(one) for one in (0, 999, 1_500, 2_000_000, 31_400_000_000)] == [
         "0 bytes", "999 bytes", "1.5 KB", "2 MB", "31.4 GB",

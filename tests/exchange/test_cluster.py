@@ -14,6 +14,7 @@ from headwater.engine.guard import Guard
 from headwater.exchange.cluster import Cluster
 from headwater.exchange.member import Member
 from headwater.exchange.sharding import choose
+from headwater.exchange.wire import ship
 from tests.exchange.sharded import to_rows
 
 CLOSURE = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Y) :- link(X, Z), reach(Z, Y)."
@@ -36,6 +37,16 @@ def test_a_sharding_survives_pickling() -> None:
     outcomes = cluster.apply(_links((1, 2), (2, 3)), {})
     assert _sorted(cluster.rows("reach")) == [(1, 2), (1, 3), (2, 3)]
     assert cluster.traffic.rounds - before == outcomes[0].rounds > 0
+
+
+def test_rounds_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one more exchange all say that they hold the outcome."""
+    exchanges: list[int] = []
+    monkeypatch.setattr("headwater.exchange.cluster.ship", lambda sent: (exchanges.append(len(sent)), ship(sent))[1])
+    cluster = Cluster(choose(hw.compile(CLOSURE), {}, 2, kinds=("exchange",)), 3)
+    exchanges.clear()
+    (rounds,) = {outcome.rounds for outcome in cluster.apply(_links((1, 2), (2, 3), (3, 4)), {})}
+    assert exchanges == [3] * (rounds + 1)
 
 
 def test_a_transaction_that_fails_on_one_shard_is_kept_by_none() -> None:

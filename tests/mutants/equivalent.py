@@ -56,6 +56,7 @@ EQUIVALENT: Mapping[str, str] = {
     "spark/state/checkpoint.py Checkpoint._refuse_missing: flag: `True` -> `False`": (
         "looks for all files of a batch, not only for the new ones"
     ),
+    "spark/state/checkpoint.py Checkpoint.prepared: off by one: `0` -> `1`": "who commits has an epoch; the first is 1",
     "engine/turns.py Turns.next: twin: `min` -> `max`": _WAY,
     "rewrite/unfold_views.py _view: and/or: `here.location is not None and there.location is not None` -> "
     "`((here.location is not None) or (there.location is not None))`": (

@@ -119,7 +119,7 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "engine/store/budget.py": ("tests/database/test_memory.py", "tests/database/test_guard.py", *ENGINE[:5]),
     "engine/border/checksum.py": ("tests/engine/test_snapshot.py", "tests/spark/test_checkpoint.py"),
     "engine/clock.py": (*TIMED, *ENGINE[:5]),
-    "engine/codes/columns.py": (*INTAKE, *ENGINE[:5]),
+    "engine/codes/columns.py": (*INTAKE, "tests/database/test_user_functions.py", *ENGINE[:5]),
     "engine/store/compaction.py": ("tests/engine/test_compaction.py", "tests/database/test_keeping.py", *ENGINE),
     "engine/codes/compiling.py": ("tests/engine/test_compiling.py",),
     "engine/border/bags.py": ("tests/sql/test_union_all.py", "tests/sql/test_recursion.py", *ENGINE, *SHARDS),
