@@ -25,6 +25,7 @@ from headwater.plan.build import build
 from headwater.plan.explain import explain
 from headwater.program.check import check, with_warnings
 from headwater.program.model import Program
+from headwater.program.questions import answered
 from headwater.program.recursion.termination import termination_warnings
 from headwater.program.text import print_program
 from headwater.program.types.inference import infer
@@ -66,6 +67,13 @@ class CompiledProgram:
         left_out = (*self.disabled, *sorted(names.difference(self.disabled)))
         rewritten = rewrite(self.checked, rules=RULES + TIME_RULES + LEASE_RULES, disabled=left_out)
         return replace(self, rewritten=rewritten, disabled=left_out)
+
+    def answered(self) -> CompiledProgram:
+        """The program that takes questions as an input; see `headwater.program.questions`."""
+        if not any(query.parameters for query in self.checked.queries):
+            return self
+        columns = {relation.name: [column.name for column in relation.columns] for relation in self.checked.relations}
+        return compile_tree(answered(self.tree, columns), disabled=self.disabled)
 
     def fitted(self, known: Mapping[str, tuple[Type | None, ...]]) -> CompiledProgram:
         """The program to run on data of these types; unrestricted where questions and rows would differ in type."""

@@ -7,12 +7,27 @@ are maintained like any view.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from headwater.core.errors import DataError
-from headwater.language.syntax import Constant, Query, Term, Variable
+from headwater.language.syntax import (
+    Atom,
+    Constant,
+    Declaration,
+    Goal,
+    Head,
+    Negation,
+    Query,
+    Rule,
+    Statement,
+    Term,
+    Tree,
+    Variable,
+    Wildcard,
+)
 
 
 def is_parameter(arg: Term, query: Query) -> bool:
@@ -68,6 +83,67 @@ def refuse_unasked(queries: Sequence[Query], view: str) -> None:
             f'error[HW825]: `{view}` is asked with {_listed(names)}; read it by ask("{view}", {values}), '
             "or put values in the place of the parameters"
         )
+
+
+def is_questions(relation: str) -> bool:
+    """Whether a relation holds questions: no user can write such a name."""
+    return "'questions_" in relation
+
+
+def answered(tree: Tree, columns: Mapping[str, Sequence[str]]) -> Tree:
+    """The program in which the answers to all questions are a view, for engines where rows of questions are an input.
+
+    `fastest` becomes `fastest'whole`, and its rows for which there is a question are the new `fastest`, with these
+    columns. Statements that are not as they were written have no span, so that they are printed as they are now.
+    """
+    asked = {each.atom.relation for each in tree.statements if isinstance(each, Query) and each.parameters}
+    renamed = {view: f"{view}'whole" for view in asked}
+    statements: list[Statement] = []
+    for statement in tree.statements:
+        match statement:
+            case Rule(head, body):
+                head = replace(head, relation=renamed.get(head.relation, head.relation))
+                made = replace(statement, head=head, body=tuple(_renamed(goal, renamed) for goal in body))
+                statements.append(statement if made == statement else replace(made, span=None))
+            case Declaration(relation=name):
+                statements.append(replace(statement, relation=renamed.get(name, name)))
+            case Query(atom) if atom.relation in renamed:
+                statements.append(_answers(statement, renamed[atom.relation], columns[atom.relation]))
+                free = tuple(Variable(f"V{at}") for at in range(len(atom.args)))
+                shown = replace(statement, atom=replace(atom, args=free), parameters=(), span=None)
+                statements += [] if shown in statements else [shown]
+            case _:
+                statements.append(statement)
+    return replace(tree, statements=tuple(statements))
+
+
+def _answers(query: Query, whole: str, columns: Sequence[str]) -> Rule:
+    """The rule for what a query asks for, its variables named after the columns."""
+    names: dict[str, Variable] = {}
+    args: list[Term] = []
+    for at, (arg, column) in enumerate(zip(query.atom.args, columns, strict=True)):
+        word = column[:1].upper() + column[1:]
+        named = Variable(word if re.fullmatch(r"[A-Z]\w*", word) and Variable(word) not in args else f"V{at}")
+        match arg:
+            case Variable(name):
+                args.append(names.setdefault(name, named))
+            case Wildcard():
+                args.append(named)
+            case _:
+                args.append(arg)
+    question = Atom(questions_of(query), tuple(names[each] for each in query.parameters))
+    given = (question,) if query.parameters else ()
+    return Rule(Head(query.atom.relation, tuple(args)), (*given, replace(query.atom, relation=whole, args=tuple(args))))
+
+
+def _renamed(goal: Goal, renamed: Mapping[str, str]) -> Goal:
+    match goal:
+        case Atom(name):
+            return replace(goal, relation=renamed.get(name, name))
+        case Negation(atom):
+            return replace(goal, atom=replace(atom, relation=renamed.get(atom.relation, atom.relation)))
+        case _:
+            return goal
 
 
 def _listed(names: Collection[str]) -> str:

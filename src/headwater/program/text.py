@@ -54,7 +54,7 @@ def _marks(relation: Relation) -> list[str]:
     if relation.gathered:
         marks.append(f"% {relation.name} is held by one shard")
     if relation.part_of is not None:
-        marks.append(f"% {relation.name} keeps what two goals of {relation.part_of} give, each once")
+        marks.append(f"% {relation.name} keeps what some goals of {relation.part_of} give, each once")
     if relation.ways:
         asked = " or ".join(f"({', '.join(relation.columns[at].name for at in way)})" for way in relation.ways)
         marks.append(f"% {relation.name} is derived only where {asked} is asked for")

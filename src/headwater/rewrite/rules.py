@@ -26,6 +26,7 @@ from headwater.rewrite.aggregate_selection import aggregate_selection
 from headwater.rewrite.constant_folding import constant_folding
 from headwater.rewrite.demand.leading_side import leading_side
 from headwater.rewrite.demand.magic_sets import magic_sets
+from headwater.rewrite.demand.steps_apart import steps_apart
 from headwater.rewrite.localise import localise
 from headwater.rewrite.relocate import relocate
 from headwater.rewrite.shared_prefix import shared_prefix
@@ -39,7 +40,7 @@ from headwater.rewrite.unneeded_rules import unneeded_rules
 
 RewriteRule: TypeAlias = Callable[[Program], Program]
 
-DEMAND_RULES: tuple[RewriteRule, ...] = (leading_side, magic_sets)
+DEMAND_RULES: tuple[RewriteRule, ...] = (leading_side, steps_apart, magic_sets)
 """The rewrites that derive only what is asked for."""
 
 RULES: tuple[RewriteRule, ...] = (
@@ -49,6 +50,7 @@ RULES: tuple[RewriteRule, ...] = (
     stage_limit,  # wants the uses of a recursion as plain as they get: views between it and the query are gone
     leading_side,  # before the next one, which says what is kept of a recursion as it is written by then
     aggregate_selection,  # exact only if it sees every use of a relation that is left
+    steps_apart,  # after both: it leaves alone what they have seen to
     magic_sets,  # after these: its rules read more relations, which would keep the rules above from firing
     shared_prefix,  # last: it takes rules apart that others must see whole
 )

@@ -24,6 +24,7 @@ from headwater.program.time.program_clock import clock_type
 from headwater.spark.inputs.bundles import Arrived, arrive, route, shard_numbers, ship
 from headwater.spark.inputs.clock import lives_by_wall, wall
 from headwater.spark.inputs.contract import Contract, agree, program_of, refuse_others
+from headwater.spark.inputs.questions import with_questions
 from headwater.spark.output.combined_views import Wide
 from headwater.spark.session import worker
 from headwater.spark.session.failures import error_in, error_value, found_in
@@ -39,6 +40,7 @@ def evaluate(
     program: CompiledProgram | str,
     inputs: Mapping[str, Any],
     *,
+    questions: Mapping[str, Any] | None = None,
     optional: Iterable[str] = (),
     shards: int | None = None,
     exchange: str | None = None,
@@ -51,13 +53,17 @@ def evaluate(
     program, or named in `optional`. A missing one is a DataError, and so is an input that the program does not read,
     or a row that does not fit.
 
+    `questions` are DataFrames by view, with a column for each parameter of its query (`query fastest($From, To, Ms)`);
+    the view has the rows that are asked for.
+
     `shards` is the number of shards, by default one per task slot. `exchange` says how shards ship each other rows:
     "gang" or "shuffle", by default a gang where Spark can run one. The views are computed at once, and held by the
     executors. Those of a program over streams are as of the latest time among the rows, or of `now` if that is later;
     rows that have only a ttl came at `now`, by default the present moment.
     """
     refuse_others(inputs.items())
-    program = program_of(program, inputs.items())
+    program, asked = with_questions(program_of(program, inputs.items()), questions)
+    inputs = {**inputs, **asked}
     contract = agree(program, [(name, frame.schema) for name, frame in inputs.items()], optional=optional)
     spark = session_of(inputs.values())
     run_plan = choose_run_plan(spark, contract, shards, exchange)

@@ -22,6 +22,7 @@ from headwater.spark.folders import refuse_hadoop
 from headwater.spark.inputs.bundles import route, ship
 from headwater.spark.inputs.clock import heartbeat, lives_by_wall, watermarks, with_watermarks
 from headwater.spark.inputs.contract import Contract, agree, program_of, refuse_others
+from headwater.spark.inputs.questions import with_questions
 from headwater.spark.output.current_table import CURRENT
 from headwater.spark.output.sinks import Sink
 from headwater.spark.session.failures import note_run
@@ -43,6 +44,7 @@ def maintain(
     *,
     checkpoint: str,
     output: str | None = None,
+    questions: Mapping[str, Any] | None = None,
     optional: Iterable[str] = (),
     format: str = "parquet",  # noqa: A002
     options: Mapping[str, str] | None = None,
@@ -67,20 +69,25 @@ def maintain(
     kafka a topic. `foreach_changes(changes, batch)` gets a DataFrame of changes per view, `on_batch(metrics)` figures.
     `trigger` is what `DataStreamWriter.trigger` takes, as in {"availableNow": True}.
 
+    `questions` are streaming or static DataFrames by view, with a column for each parameter of its query, as in `query
+    fastest($From, To, Ms)`; the view has the rows that are asked for. A deleted question takes its rows along.
+
     `clock` says what moves time on: "event", the times of the rows, or "wall", the wall clock too. By default only
     programs without streams, whose rows have a ttl, follow the wall clock. Rows of a stream that come later than its
     `lateness` or the watermark of its DataFrame allows are set aside, too.
     """
     _refuse_options(checkpoint, output, trigger, current)
     frames = [(relation, frame) for relation, given in inputs.items() for frame in _listed(given)]
-    refuse_others(frames, streams=True)
+    refuse_others([*frames, *(questions or {}).items()], streams=True)
+    program, asked = with_questions(program_of(program, frames), questions)
+    frames += asked.items()
     streams = [frame for _, frame in frames if frame.isStreaming]
     if not streams:
         raise ValueError("maintain needs a streaming DataFrame; for static ones alone take evaluate")
     spark = session_of(streams)
     if is_connect(spark):
         refuse_hadoop(str(checkpoint))
-    contract = _agreed(program_of(program, frames), frames, optional)
+    contract = _agreed(program, frames, optional)
     plan = _planned(spark, contract, str(checkpoint), shards, exchange, Guard.of(guard), clock)
     sharding, count = plan.run_plan.sharding, plan.run_plan.shards
     routed = [route(frame, given, sharding, count) for (_, frame), given in zip(frames, contract.inputs, strict=True)]

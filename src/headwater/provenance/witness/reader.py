@@ -15,6 +15,7 @@ from headwater.engine.reading import Batch, Codes, Runner, TableReader, heads_of
 from headwater.engine.shard import Shard
 from headwater.language.datalog.printer import print_goal, print_rule, print_term
 from headwater.language.syntax import Assign, Atom, Constant, Negation, Variable
+from headwater.language.terms import positive_atoms
 from headwater.plan.model import Absent, FlatRule, Join, Let, Owned, Step, Table, Test, Var
 from headwater.program.time.program_clock import FOREVER
 from headwater.provenance.witness.proof import Proof, Reason
@@ -112,17 +113,26 @@ class ProofReader:
         reader = self._tables[table]
         witness = reader.witness(row)
         if witness.rule is not None:
-            for name, used in zip(self._plan.rules[witness.rule].atoms, witness.rows, strict=False):
-                if self._tables[name].table.part:
-                    yield from self._parents(name, used)
-                elif not self._tables[name].table.asks:
-                    yield name, used
+            yield from self._used(table, row)
         elif witness.aggregation is not None:
             plan = self._plan.aggregations[witness.aggregation]
             key = reader.codes([row])[:, list(plan.group)]
             for source in plan.contributions:
                 for at in np.sort(self._tables[source.table].with_keys(source.group, key)[1]).tolist():
                     yield source.table, at
+
+    def _used(self, table: str, row: int) -> Iterator[tuple[str, int]]:
+        """The rows that a derivation uses, in order; in the place of a part's row those that it stands for."""
+        waiting = [(table, row)]
+        while waiting:
+            name, at = waiting.pop()
+            if (name, at) == (table, row) or self._tables[name].table.part:
+                witness = self._tables[name].witness(at)
+                assert witness.rule is not None
+                atoms = self._plan.rules[witness.rule].atoms
+                waiting += reversed([*zip(atoms, witness.rows, strict=False)])
+            elif not self._tables[name].table.asks:
+                yield name, at
 
     def _absences(self, table: str, row: int) -> Iterator[Proof]:
         witness = self._tables[table].witness(row)
@@ -230,9 +240,10 @@ class ProofReader:
         if not self._tables[atom.relation].table.part:
             yield atom
             return
-        (defined,) = (rule for rule in self._plan.program_rules if rule.head.relation == atom.relation)
-        for goal in defined.body:
-            if isinstance(goal, Atom):
+        own = (rule for rule in self._plan.program_rules if rule.head.relation == atom.relation)
+        defined = next(rule for rule in own if all(goal.relation != atom.relation for goal in positive_atoms(rule)))
+        for goal in positive_atoms(defined):
+            if not self._tables[goal.relation].table.asks:
                 yield from self._opened(goal)
 
     def _nearest(self, batch: Batch, rule: FlatRule) -> Iterator[dict[str, Any]]:

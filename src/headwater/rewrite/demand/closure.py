@@ -93,10 +93,12 @@ def find_closure(name: str, rules: Sequence[Rule]) -> Closure | None:
     return None
 
 
-def turned(closure: Closure, side: Side, label: str | None) -> Iterator[Rule]:
-    """The recursive rules of a closure, written from a side."""
+def turned(closure: Closure, side: Side, written: Rule | None) -> Iterator[Rule]:
+    """The recursive rules of a closure, from a side; users see the rule that was `written`, or else the step."""
     for step in closure.steps:
-        yield _Turned(closure, step, side).rule(label)
+        origin = step if written is None else written
+        made = _Turned(closure, step, side).rule()
+        yield replace(made, label=None if written is None else written.label, origin=origin.origin or origin)
 
 
 # Recognising
@@ -260,7 +262,7 @@ class _Turned:
         self.here = _plain(self.args[closure.source])
         self.there = _plain(self.args[closure.target])
 
-    def rule(self, label: str | None) -> Rule:
+    def rule(self) -> Rule:
         left = self.side is Side.LEFT
         source, target = self.closure.source, self.closure.target
         far = Variable("Far'1", location=self._mark(source if left else target))
@@ -283,7 +285,7 @@ class _Turned:
         marked = tuple(_marked(arg, self._mark(at)) for at, arg in enumerate(goal))
         atoms: tuple[Goal, ...] = (Atom(self.step.head.relation, marked),)
         whole = (*atoms, *body) if left else (*_atoms(body), *atoms, *_others(body))
-        return Rule(Head(self.step.head.relation, tuple(head)), whole, label, span=self.step.span)
+        return Rule(Head(self.step.head.relation, tuple(head)), whole, span=self.step.span)
 
     def _value(self, joined: JoinedValue, part: Term, other: Variable) -> tuple[Term, bool]:
         """The value of the longer way, and whether it needs that of the shorter one."""

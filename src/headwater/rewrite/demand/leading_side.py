@@ -46,8 +46,8 @@ def _turned(program: Program, name: str, way: Columns) -> Program:
     if closure is None or side is None or _has_floats(relation, closure):
         return program
     around = [rule for rule in rules if rule not in closure.steps]
-    label = around[0].label if len(around) == 1 else None
-    made = list(turned(closure, side, label))
+    written = around[0] if len(around) == 1 else None
+    made = list(turned(closure, side, written))
     after = replace(
         program,
         relations=tuple(

@@ -30,6 +30,7 @@ from headwater.language.syntax import (
     Wildcard,
 )
 from headwater.language.terms import assigned, goal_names, names
+from headwater.program.questions import is_questions
 from headwater.rewrite.demand.bindable import Columns, can_be_asked
 
 
@@ -101,14 +102,14 @@ def uses(
             take(test, needs=_needs(test), around=False)
         if ready:
             continue
-        reached = [atom for atom in atoms if dict(_known(atom, known, fixed))]
+        reached = [atom for atom in atoms if is_questions(atom.relation) or dict(_known(atom, known, fixed))]
         if not reached:
             break
         atom = min(reached, key=lambda each: _rank(each, known, own, derived, fixed))
         atoms = [each for each in atoms if each is not atom]
         if atom.relation in derived:
             yield use(atom)
-        reached_below = bool(dict(_known(atom, below, fixed)))
+        reached_below = is_questions(atom.relation) or bool(dict(_known(atom, below, fixed)))
         take(_narrowed(atom, fixed), needs=set(), around=atom.relation in own or not reached_below)
     for atom in atoms:
         if atom.relation in derived:

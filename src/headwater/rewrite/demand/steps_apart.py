@@ -1,0 +1,129 @@
+"""Follow the steps of a recursion by themselves where only their start is asked for.
+
+    points(V, H) :- new(V, H).
+    points(V, H) :- assign(V, W), points(W, H).
+
+Asked by V, this asks next for all W, and derives the rows of each of them. But a row of V is a row of `new` at the end
+of some steps, so the steps are followed first, and only the rows of V are derived:
+
+    points'way(V, W) :- assign(V, W).
+    points'way(V, W) :- points'way(V, U), assign(U, W).
+    points(V, H) :- new(V, H).
+    points(V, H) :- points'way(V, W), new(W, H).
+
+(003 section 4.5.3 turns recursions round where steps and ends are the same relation; see `leading_side`. Here they are
+not.) Guarantees: the same rows in every relation. Each recursive rule hands on the columns that are not asked for as
+they are, so a derivation is a chain of steps with one rule without recursion at its end, however it is bracketed.
+`why` shows the steps, and not the relation between.
+
+Does not fire where all is asked for, where columns that are not asked for are computed or looked at by a step, in
+programs with time or locations, or where only the best rows are kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headwater.language.syntax import Aggregate, Atom, Goal, Head, Negation, Rule, Term, Variable
+from headwater.language.terms import goal_names, positive_atoms
+from headwater.program.model import Column, Program, Relation
+from headwater.program.recursion.cycles import cycles
+from headwater.rewrite.demand.adornments import Adornments
+from headwater.rewrite.demand.bindable import Columns
+
+
+def steps_apart(program: Program) -> Program:
+    if not program.queries or any(each.time is not None or each.location is not None for each in program.relations):
+        return program
+    found = [next(iter(cycle.relations)) for cycle in cycles(program) if len(cycle.relations) == 1]
+    if not found:
+        return program
+    asked = Adornments(program, {}).restricted
+    for name in found:
+        if name in asked and len(asked[name]) == 1:
+            program = _apart(program, name, next(iter(asked[name])))
+    return program
+
+
+def _apart(program: Program, name: str, way: Columns) -> Program:
+    relation = program.relation(name)
+    rules = [rule for rule in program.rules if rule.head.relation == name]
+    around = [rule for rule in rules if any(atom.relation == name for atom in positive_atoms(rule))]
+    ends = [rule for rule in rules if rule not in around]
+    if relation.selections or relation.key is not None or not ends or not all(rule.body for rule in rules):
+        return program
+    if any(isinstance(arg, Aggregate) for rule in rules for arg in rule.head.args):
+        return program
+    if not all(_is_step(rule, name, way) for rule in around) or not all(_starts(rule, way) for rule in ends):
+        return program
+    part = f"{name}'way"
+    columns = [relation.columns[at] for at in way]
+    there = tuple(Column(f"{column.name}'end", column.type) for column in columns)
+    ways = Relation(part, (*columns, *there), derived=True, part_of=name, span=relation.span)
+    made = [each for rule in around for each in _steps(rule, part, way)]
+    written = around[0] if len(around) == 1 else None
+    made += [each for rule in ends for each in (rule, _ending(rule, part, way, written))]
+    kept = [rule for rule in program.rules if rule.head.relation != name]
+    return replace(program, relations=(*program.relations, ways), rules=(*kept, *made))
+
+
+def _is_step(rule: Rule, name: str, way: Columns) -> bool:
+    """Whether a recursive rule goes from columns asked for to those of its recursive goal, and hands on the rest."""
+    goals = [goal for goal in rule.body if isinstance(goal, Atom) and goal.relation == name]
+    if len(goals) != 1 or any(name == _negated(goal) for goal in rule.body):
+        return False
+    (goal,) = goals
+    rest = [each for each in rule.body if each is not goal]
+    looked_at = {each for other in rest for each in goal_names(other)}
+    bound = {each for other in rest if isinstance(other, Atom) for each in goal_names(other)}
+    ends = [_name(rule.head.args[at]) for at in way] + [_name(goal.args[at]) for at in way]
+    handed = [(_name(rule.head.args[at]), _name(goal.args[at])) for at in range(len(goal.args)) if at not in way]
+    names = [*ends, *(here for here, _ in handed)]
+    return (
+        None not in names
+        and len(set(names)) == len(names)
+        and all(each in bound for each in ends)
+        and all(here == there and here not in looked_at for here, there in handed)
+    )
+
+
+def _starts(rule: Rule, way: Columns) -> bool:
+    names = [_name(rule.head.args[at]) for at in way]
+    return None not in names and len(set(names)) == len(names)
+
+
+def _steps(rule: Rule, part: str, way: Columns) -> tuple[Rule, Rule]:
+    """A first step, and one more."""
+    (goal,) = (each for each in positive_atoms(rule) if each.relation == rule.head.relation)
+    rest = tuple(each for each in rule.body if each is not goal)
+    here = tuple(_variable(rule.head.args[at]) for at in way)
+    there = tuple(_variable(goal.args[at]) for at in way)
+    start = tuple(Variable(f"Start'{at}") for at in way)
+    first = Rule(Head(part, (*here, *there)), rest, span=rule.span)
+    again = Rule(Head(part, (*start, *there)), (Atom(part, (*start, *here)), *rest), span=rule.span)
+    return first, again
+
+
+def _ending(rule: Rule, part: str, way: Columns, written: Rule | None) -> Rule:
+    """A rule without recursion, at the end of a way; as `written`, it is recursive."""
+    start = {_variable(rule.head.args[at]).name: Variable(f"Start'{at}") for at in way}
+    here = tuple(_variable(rule.head.args[at]) for at in way)
+    args: list[Term | Aggregate] = [
+        start[_variable(arg).name] if at in way else arg for at, arg in enumerate(rule.head.args)
+    ]
+    steps = Atom(part, (*start.values(), *here))
+    made = replace(rule, head=replace(rule.head, args=tuple(args)), body=(steps, *rule.body), origin=written or rule)
+    return replace(made, label=None if written is None else written.label)
+
+
+def _name(arg: Term | Aggregate) -> str | None:
+    return arg.name if isinstance(arg, Variable) else None
+
+
+def _variable(arg: Term | Aggregate) -> Variable:
+    assert isinstance(arg, Variable)
+    return arg
+
+
+def _negated(goal: Goal) -> str | None:
+    return goal.atom.relation if isinstance(goal, Negation) else None
