@@ -8,6 +8,8 @@ from collections.abc import Callable
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "\\": "\\", '"': '"', "'": "'"}
 
+_UNPRINTABLE = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
+
 NOTE = r"""the escapes are \n \t \r \0 \\ \" \' \uXXXX and \UXXXXXXXX"""
 HINT = r"a backslash itself is written `\\`"
 
@@ -28,3 +30,16 @@ def unescaped(body: str, unknown: Callable[[re.Match[str]], None]) -> str:
         return ""
 
     return _ESCAPE.sub(character, body)
+
+
+def quoted(text: str) -> str:
+    """A text in quotation marks, with escapes for what does not print."""
+    return '"' + "".join(map(_character, text)) + '"'
+
+
+def _character(character: str) -> str:
+    if character in _UNPRINTABLE:
+        return _UNPRINTABLE[character]
+    if character.isprintable():
+        return character
+    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"

@@ -13,6 +13,7 @@ from typing import assert_never
 
 from headwater.core.types import Type
 from headwater.language import syntax
+from headwater.language.escapes import quoted
 from headwater.language.units import duration_text
 
 _WIDTH = 100
@@ -25,7 +26,6 @@ _PLAIN_VARIABLE = re.compile(r"[A-Z]\w*")
 _WORDS = frozenset({"true", "false", "nil", "not", "null"})  # mean something else where a name would stand
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "%": 2}
 _OPERAND = 3  # how tightly a variable, a constant, a call or a bracket holds together
-_UNPRINTABLE = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
 
 def print_tree(tree: syntax.Tree) -> str:
@@ -129,7 +129,7 @@ def print_aggregate(aggregate: syntax.Aggregate) -> str:
 def _aggregated(term: syntax.Term) -> str:
     """A text stands in quotes here: without them it would look like a variable that was misspelt."""
     if isinstance(term, syntax.Constant) and isinstance(term.value, str):
-        return ("@" if term.location else "") + _quoted(term.value)
+        return ("@" if term.location else "") + quoted(term.value)
     return print_term(term)
 
 
@@ -228,7 +228,7 @@ def _constant(value: int | float | str | bool | syntax.Duration | None, type_: T
         case float():
             return _float(value)
         case str():
-            return value if _PLAIN.fullmatch(value) and value not in _WORDS else _quoted(value)
+            return value if _PLAIN.fullmatch(value) and value not in _WORDS else quoted(value)
         case syntax.Duration():
             return duration_text(value)
         case _:
@@ -240,15 +240,3 @@ def _float(value: float) -> str:
         return "1.0e999" if value > 0 else "-1.0e999"  # too large for a float: reads back as infinity
     text = repr(value)
     return text if "." in text or "e" in text else f"{text}.0"
-
-
-def _quoted(value: str) -> str:
-    return '"' + "".join(map(_character, value)) + '"'
-
-
-def _character(character: str) -> str:
-    if character in _UNPRINTABLE:
-        return _UNPRINTABLE[character]
-    if character.isprintable():
-        return character
-    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import assert_never
 
+from headwater.language.escapes import quoted
 from headwater.language.lorel import tree
 from headwater.language.lorel.build import ANSWER
 
@@ -19,7 +20,6 @@ _RESERVED = frozenset(
         """,
     )
 )
-_UNPRINTABLE = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2}
 
 
@@ -136,7 +136,7 @@ def print_value(value: tree.AtomicValue) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return _quoted(value)
+            return quoted(value)
         case int():
             return str(value)
         case float():
@@ -169,7 +169,7 @@ def _select_item(item: tree.SelectItem) -> str:
 
 
 def _as_label(label: str) -> str:
-    return label if _LABEL.fullmatch(label) and label.lower() not in _RESERVED else _quoted(label)
+    return label if _LABEL.fullmatch(label) and label.lower() not in _RESERVED else quoted(label)
 
 
 def _from_item(item: tree.FromItem) -> str:
@@ -193,7 +193,7 @@ def _name(name: str) -> str:
 
 
 def _label(label: str) -> str:
-    return label if _LABEL.fullmatch(label) else _quoted(label)
+    return label if _LABEL.fullmatch(label) else quoted(label)
 
 
 def _step(step: tree.PathStep) -> str:
@@ -216,15 +216,3 @@ def _places(places: tree.Places | None) -> str:
     if places is None:
         return ""
     return f"[{places.first}]" if places.first == places.last else f"[{places.first}-{places.last}]"
-
-
-def _quoted(text: str) -> str:
-    return '"' + "".join(map(_character, text)) + '"'
-
-
-def _character(character: str) -> str:
-    if character in _UNPRINTABLE:
-        return _UNPRINTABLE[character]
-    if character.isprintable():
-        return character
-    return f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"

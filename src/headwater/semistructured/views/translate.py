@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import CheckProblem
 from headwater.language.lorel import tree
+from headwater.language.lorel.parse import MOST_FINDINGS
 from headwater.language.syntax import Atom, Call, Constant, ListTerm, Term, Variable, Wildcard
 from headwater.semistructured.schema import ATOM, EDGE, INT, REAL, STRING
 from headwater.semistructured.views.adjuncts import AdjunctRules
@@ -49,7 +50,7 @@ def translate_all(views: Collection[tree.ViewDefinition], known: KnownNames | No
             problems.append(Diagnostic("HW251", f"the view `{view.name}` is defined twice", view.span))
         seen.add(view.name)
     if problems:
-        raise CheckProblem(tuple(problems))
+        raise CheckProblem(tuple(problems[:MOST_FINDINGS]))
     return tuple(translate(view, known) for view in views)
 
 
@@ -80,7 +81,7 @@ class _ViewTranslation:
             seen.add(part.name)
         parts = tuple(self._part(place, part) for place, part in enumerate(self._view.parts, 1))
         if self._queries.problems:
-            raise CheckProblem(tuple(dict.fromkeys(self._queries.problems)))
+            raise CheckProblem(tuple(dict.fromkeys(self._queries.problems))[:MOST_FINDINGS])
         imports = any(part.query.adjuncts for part in self._view.parts)
         adjuncts = self._close_adjuncts() if imports else None
         self._keep_empty()
