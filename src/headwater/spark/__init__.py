@@ -12,9 +12,10 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["evaluate", "explain", "failure", "maintain", "progress", "refresh", "sql", "view"]
+__all__ = ["documents", "evaluate", "explain", "failure", "maintain", "progress", "refresh", "sql", "view"]
 
 if find_spec("pyspark") is not None:
+    from headwater.spark.documents import documents
     from headwater.spark.evaluate import evaluate
     from headwater.spark.maintain import maintain
     from headwater.spark.output.current_table import refresh
