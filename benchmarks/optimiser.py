@@ -140,7 +140,7 @@ def asked(options: argparse.Namespace) -> None:
     nodes = 1_500
     text = "reach(X, Y) :- edge(X, Y). reach(X, Y) :- edge(X, Z), reach(Z, Y). query reach($From, To)."
     chain = [(at, at + 1) for at in range(nodes)] + [(nodes + 5, nodes // 10)]
-    for disabled in (["leading_side"], []):
+    for disabled in (["leading_side", "steps_apart"], []):
         db = hw.Database(hw.compile(text, disabled=disabled), guard=None)
         db.apply(insert={"edge": chain})
         db.ask("reach", From=nodes - 5)  # the indexes of `edge` are made when first needed
@@ -154,6 +154,28 @@ def asked(options: argparse.Namespace) -> None:
         print(
             f"{'second source, 90% in common':<34} {len(found):>9,} answers  first {first:7.3f} s  "
             f"second {second:7.3f} s  {second / first:5.2f}x  ({how})",
+            flush=True,
+        )
+
+
+def sources(options: argparse.Namespace) -> None:
+    """Rows that are derived for some sources: from the source, with rows shared between sources, and for all pairs.
+
+    As in 003 Figure 3 and 002 Figure 11, asking pays for few sources, and for all of them costs the questions on top.
+    """
+    nodes = 120
+    edges = [(at, (at * step + 1) % nodes) for at in range(nodes) for step in (3, 7)][: nodes + 40]
+    rules = "reach(X, Y) :- edge(X, Y). reach(X, Y) :- edge(X, Z), reach(Z, Y). "
+    for count in (1, 4, 16, 64, nodes):
+        asked = "".join(f"query reach({at}, Y). " for at in range(count))
+        rows = {}
+        for name, disabled in (("source", []), ("shared", ["leading_side", "steps_apart"]), ("all", ["magic_sets"])):
+            db = hw.Database(hw.compile(rules + asked, disabled=disabled))
+            db.apply(insert={"edge": edges})
+            rows[name] = sum(store.count for store in db._shard.stores.values() if not store.table.base)
+        print(
+            f"{'rows for sources':<34} {count:>4} sources  from the source {rows['source']:>7,}  "
+            f"shared {rows['shared']:>7,}  all pairs {rows['all']:>7,}",
             flush=True,
         )
 
@@ -205,6 +227,7 @@ WORKS: dict[str, Callable[[argparse.Namespace], None]] = {
     "cousins": cousins,
     "points": points,
     "asked": asked,
+    "sources": sources,
     "followed": followed,
     "planning": planning,
 }
