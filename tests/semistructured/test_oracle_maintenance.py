@@ -195,3 +195,47 @@ def queries(relations: Any) -> list[Any]:
     from headwater.language.syntax import Atom, Query, Variable
 
     return [Query(Atom(relation, (Variable("X"),))) for relation in relations.values()]
+
+
+def statements_agree(text: str, before: Store, update: ElementaryUpdate, after: Store) -> tuple[ViewState, ViewState]:
+    (view,) = parse_lorel(text).views
+    form = canonical(view.parts[0].query)
+    assert isinstance(form, CanonicalView)
+    was, now = (evaluate_part(Evaluation(store), view.parts[0].query) for store in (before, after))
+    for about in (None, Labels(before), touched(form, before)):
+        agree(0, was, now, evaluated(maintenance_statements(form, update, about), before, after, was.objects))
+    return was, now
+
+
+def test_a_derivation_that_used_the_deleted_edge_twice() -> None:
+    """Figure 8 simulates the edge at one place only: the other place must read the path before the update."""
+    before = Store({(1, "b", 2, 0), (2, "a", 3, 0)}, {}, {"N": {1}})
+    after = Store({(1, "b", 2, 0)}, {}, {"N": {1}})
+    text = "select r from N.b r, N.b q, r.a s, q.a t with r.a"
+    was, now = statements_agree(text, before, DeleteEdge(2, "a", 3), after)
+    assert (was.objects, now.objects) == ({2}, set())
+
+
+def test_a_derivation_that_used_the_old_value_twice() -> None:
+    """Example 7 reads the old value at one place only: the object may be bound to a second variable."""
+    edges = {(1, "b", 2, 0), (2, "a", 20, 0), (2, "c", 20, 0)}
+    before, after = (Store(set(edges), {20: value}, {"N": {1}}) for value in (1, 2))
+    was, now = statements_agree("select r from N.b r where r.a = 1 and r.c = 1", before, ChangeValue(20, 1, 2), after)
+    assert (was.objects, now.objects) == ({2}, set())
+
+
+def test_an_object_with_an_equal_value_is_another_object() -> None:
+    """The paper's `e' = e` would keep an atomic object in the view because another one has its value."""
+    edges = {(1, "a", 20, 0), (1, "a", 21, 0)}
+    before = Store(set(edges), {20: 1, 21: 1}, {"N": {1}})
+    after = Store(edges - {(1, "a", 20, 0)}, {20: 1, 21: 1}, {"N": {1}})
+    was, now = statements_agree("select e from N.a e where e = 1", before, DeleteEdge(1, "a", 20), after)
+    assert (was.objects, now.objects) == ({20, 21}, {21})
+
+
+def test_an_edge_of_an_object_that_is_not_in_the_view() -> None:
+    """Figure 7 would add an edge as soon as its parent was bound to a variable."""
+    before = Store({(1, "a", 2, 0), (2, "n", 20, 0)}, {20: 1}, {"N": {1}})
+    after = Store({*before.edges, (2, "m", 20, 0)}, {20: 1}, {"N": {1}})
+    was, now = statements_agree("select e from N.a e where e.n = 5 with e.m", before, InsertEdge(2, "m", 20), after)
+    assert now.edges == was.edges == set()
