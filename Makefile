@@ -48,6 +48,7 @@ bench: $(VENV)/.bench
 experiments: $(VENV)/.bench
 	$(BIN)/python benchmarks/regions.py $(FULL)
 	$(BIN)/python benchmarks/declarative_networking.py
+	$(BIN)/python benchmarks/pier.py
 
 soak: $(VENV)/.test
 	$(BIN)/pytest -n auto -m "" --hypothesis-profile=soak

@@ -108,7 +108,7 @@ def figures_7_to_10(seed: int) -> Result:
     }
 
 
-def figure_11(seed: int, queries: int = 120) -> Result:
+def figure_11(seed: int, queries: int = 80) -> Result:
     """Queries for single pairs, one after the other: all pairs once, each by itself, with caches."""
     topology = ground(seed)
     rows = topology.rows()

@@ -22,7 +22,7 @@ TITLES = {
     "10 sparse": "Figure 10 with 100 sensors, one every 10 m",
     "11": "Figure 11: more links, inserted",
     "12": "Figure 12: more links, a fifth of them deleted at once",
-    "13": "Figure 13: more nodes (inserts and 3 deletes; MB per node)",
+    "13": "Figure 13: more nodes (inserts and 3 deletes; MB per node; CPU s of the slowest node)",
     "14": "Figure 14: aggregate selections (shortest paths, absorption lazy)",
     "large inserts": "Beyond the paper: 1,600 and 4,000 dense links, inserted",
     "large deletes": "Beyond the paper: then one link in a hundred deleted at once",
@@ -53,14 +53,20 @@ NOTES = {
     "10": "In a dense field a sensor that falls silent cuts nobody off; delete-and-rederive goes over the whole view "
     "all the same.",
     "10 sparse": "Where half the sensors are silent and a sensor has at most 8 neighbours, there is little to derive "
-    "again, and delete-and-rederive has less to waste: the order is the paper's, the distances are smaller. Messages "
+    "again, and delete-and-rederive has less to waste. The order is not the paper's: relative sends more than DRed, "
+    "because its few rows carry large derivation graphs; absorption stays below DRed, at a smaller distance. Messages "
     "hold one or two rows; of the bytes that lazy shipping sends, two fifths are provenance (some 17 facts a row, five "
     "bits each), nearly half the rows themselves, which all strategies write alike, the rest lengths and news of dead "
     "facts. Two rows in three replace a derivation that their receiver could have done without.",
-    "11": "Lazy ends 800 dense links in seconds on one core. Eager explodes on dense networks from the size on at "
+    "11": "The order is the reverse of the paper's: for the same number of links, sparse costs more than dense. We add "
+    "nodes until there are so many links, so a sparse network has twice as many nodes as a dense one, and its view "
+    "four times as many rows. The paper does not say how it adds links. For the same number of nodes (dense at 400 "
+    "links, sparse at 200) dense does cost more, as in the paper. "
+    "Lazy ends 800 dense links in seconds on one core. Eager explodes on dense networks from the size on at "
     "which it was stopped: their stubs are nearly complete graphs. Sparse ones are nearly trees, and there it ends.",
-    "12": "In a sparse network a failing link mostly cuts rows off, so provenance has nothing to send but the news.",
-    "13": "As in the paper, but for the time: these are seconds of all nodes together, which grow with their messages.",
+    "12": "The order is again the reverse of the paper's, for the same reason. In a sparse network a failing link "
+    "mostly cuts rows off, so provenance has nothing to send but the news.",
+    "13": "As in the paper. The seconds are those of the node that took longest, as nodes work side by side.",
     "14": "Two aggregates cost a little more than one, not half: a row is dropped only if it is best for neither. "
     "Without a selection the query never ends, as it builds ever longer paths.",
     "large inserts": "4,000 dense links are 1,000 addresses and a view of 1,000,000 rows.",

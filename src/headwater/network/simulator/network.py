@@ -19,7 +19,8 @@ StateError.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import Any
@@ -62,6 +63,7 @@ class NetworkOutcome:
     changes: Mapping[str, tuple[list[Row], list[Row]]]  # rows that came, rows that went
     traffic: LinkTraffic
     seconds: float
+    busiest: float = 0.0  # of these seconds, those of the node that took longest
 
 
 @dataclass(slots=True)
@@ -98,6 +100,7 @@ class Network:
         self._budget = budget or TransactionBudget()
         self._count = _Count()
         self._broken = False
+        self._busy: list[float] = []  # CPU seconds of each node in the present transaction
         self.numbers = FactNumbers()
         self.algebra: Algebra[Any] | None = _algebra(strategy)
         make = _maker(strategy, self.algebra, shipping or Lazy(), self.numbers)
@@ -161,6 +164,7 @@ class Network:
             raise StateError("a transaction of this network failed half-way; start another network")
         self._broken = True
         self._count = _Count(self.traffic, time.process_time(), 0, replace(self.traffic))
+        self._busy = [0.0] * len(self.nodes)
         for node, change in zip(self.nodes, changes, strict=True):
             node.open(change)
         for stage in range(self.layout.stages.count):
@@ -168,8 +172,9 @@ class Network:
                 node.start(stage)
             for phase in self.nodes[0].phases:
                 for node in self.nodes:
-                    node.run(phase, first=first)
-                    self._post(node)
+                    with self._timed(node):
+                        node.run(phase, first=first)
+                        self._post(node)
                 self._settle()
             for node in self.nodes:
                 node.finish()
@@ -183,7 +188,13 @@ class Network:
         self.numbers.release()
         self._broken = False
         seconds = time.process_time() - self._count.started
-        return NetworkOutcome(found, self.traffic.since(self._count.before), seconds)
+        return NetworkOutcome(found, self.traffic.since(self._count.before), seconds, max(self._busy))
+
+    @contextmanager
+    def _timed(self, node: Node) -> Iterator[None]:
+        started = time.process_time()
+        yield
+        self._busy[node.number] += time.process_time() - started
 
     def _settle(self) -> None:
         """Deliver messages until none is under way and no node holds anything back."""
@@ -191,13 +202,15 @@ class Network:
             while found := self._links.next():
                 self._check_budget()
                 receiver = self.nodes[found[0].receiver]
-                for delivery in found:
-                    receiver.receive(delivery.sender, message.decode(delivery.content))
-                self._post(receiver)
+                with self._timed(receiver):
+                    for delivery in found:
+                        receiver.receive(delivery.sender, message.decode(delivery.content))
+                    self._post(receiver)
             sent = self.traffic.messages
             for node in self.nodes:
-                node.flush()
-                self._post(node)
+                with self._timed(node):
+                    node.flush()
+                    self._post(node)
             if self.traffic.messages == sent:
                 self.traffic.clock = self._links.now
                 return
