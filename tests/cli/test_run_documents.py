@@ -56,6 +56,14 @@ def test_a_change_that_does_not_apply_is_named_with_its_line(folder: Path) -> No
     assert "error[HW822]: edits.jsonl, line 2: there is no document 7 to patch; nothing was applied" in result.output
 
 
+@pytest.mark.parametrize("line", ['{"_key": [1], "_patch": []}', '{"_key": {}, "_change_type": "delete"}', "[1]", "{"])
+def test_a_line_that_is_no_change_is_an_error(folder: Path, line: str) -> None:
+    (folder / "edits.jsonl").write_text(line)
+    result = CliRunner().invoke(app, ["run", "view.lorel", "-i", "Orders=orders.jsonl", "-c", "Orders=edits.jsonl"])
+    assert result.exit_code == 1
+    assert "error[HW822]: edits.jsonl, line 1: " in result.output
+
+
 def test_views_are_written_as_files(folder: Path) -> None:
     arguments = ["run", "view.lorel", "-i", "Orders=*.jsonl", "-o", "out", "--format", "parquet"]
     (folder / "edits.jsonl").unlink()

@@ -304,7 +304,9 @@ class Documents:
         stored = np.full(len(batch.keys), -1, dtype=np.int64)
         if known:
             stored[:] = [known.get(key, -1) for key in batch.keys]
-        gone = [self._found(key, name)[1] for key in removed if key not in set(batch.keys)]
+        coming = set(batch.keys) if removed else set()
+        removed = [key for key in removed if key not in coming]
+        gone = [self._found(key, name)[1] for key in removed]
         changes = None
         if self._guide is not None:
             replaced = np.append(stored[stored >= 0], gone).astype(np.int64)
@@ -321,8 +323,7 @@ class Documents:
             changes = self._commit(change, named, {NAME: sorted(unnamed)} if unnamed else {}, unnamed=unnamed)
         self._keys.setdefault(name, {}).update(zip(batch.keys, roots.tolist(), strict=True))
         for key in removed:
-            if key not in set(batch.keys):
-                del self._keys[name][key]
+            del self._keys[name][key]
         self.rejected += batch.nodes.rejected
         if self._guide is not None:
             self._guide.add(before_paths, -1)
@@ -359,8 +360,8 @@ class Documents:
             has_outside_parents(contents, gone, np.union1d(gone, change.oids))
             or self._is_named(contents, gone, unnamed)
         ):
-            words = symbols.values
-            deleted = [(int(a), words[b], int(c), int(d)) for a, b, c, d in edges.tolist() if a not in set(gone)]
+            words, going = symbols.values, set(gone.tolist())
+            deleted = [(int(a), words[b], int(c), int(d)) for a, b, c, d in edges.tolist() if a not in going]
             lost = unreachable(contents, gone.tolist(), deleted, unnamed=unnamed)
             stays = np.array(sorted(set(gone.tolist()) - lost), dtype=np.int64)
             edges, hollow = edges[~np.isin(edges[:, 0], stays)], hollow[~np.isin(hollow[:, 0], stays)]

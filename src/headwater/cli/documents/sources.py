@@ -60,6 +60,8 @@ def apply_changes(docs: Documents, name: str, path: str, key: str | None) -> Non
 def _note(docs: Documents, name: str, key: str | None, change: Any, put: dict[Any, Any], gone: dict[Any, None]) -> None:
     if not isinstance(change, dict):
         raise DataError("a change is a JSON object")
+    if _KEY in change and not _is_key(change[_KEY]):
+        raise DataError(f"`{_KEY}` is a string or an int")
     if _PATCH in change:
         known: Any = change.get(_KEY)
         if known in gone or (known not in put and known not in docs.keys(name)):
@@ -67,7 +69,7 @@ def _note(docs: Documents, name: str, key: str | None, change: Any, put: dict[An
         put[known] = apply_patch(put[known] if known in put else docs.document(known, name=name), change[_PATCH])
     elif change.get(CHANGE_TYPE) == "delete":
         known = change.get(_KEY, change.get(key) if key else None)
-        if known not in put and known not in docs.keys(name):
+        if not _is_key(known) or (known not in put and known not in docs.keys(name)):
             raise DataError(f"there is no document {known!r} to delete")
         put.pop(known, None)
         if known in docs.keys(name):
@@ -75,7 +77,11 @@ def _note(docs: Documents, name: str, key: str | None, change: Any, put: dict[An
     else:
         document = {member: value for member, value in change.items() if member not in (CHANGE_TYPE, _KEY)}
         known = change.get(_KEY, document.get(key) if key else None)
-        if not isinstance(known, str | int) or isinstance(known, bool):
+        if not _is_key(known):
             raise DataError(f"the document has no key; it needs `{key or _KEY}`")
         put[known] = document
         gone.pop(known, None)
+
+
+def _is_key(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
