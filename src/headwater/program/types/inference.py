@@ -121,9 +121,10 @@ def _columns(
     askings: dict[str, list[Relation]] = {}
     for relation in program.relations:
         if relation.asks is not None:  # what is asked of a column has its type
-            unsettled[relation.name] = []
+            asked = relation.asks.columns
+            unsettled[relation.name] = [at for at in unsettled[relation.name] if at >= len(asked)]  # its lease
             askings.setdefault(relation.asks.relation, []).append(relation)
-            columns[relation.name] = [columns[relation.asks.relation][at] for at in relation.asks.columns]
+            columns[relation.name][: len(asked)] = [columns[relation.asks.relation][at] for at in asked]
     waiting = deque(range(len(program.rules)))
     queued = set(waiting)
     while waiting or (waiting := deque(_typed_nulls(program, columns, nulls, readers, registry))):
@@ -134,7 +135,8 @@ def _columns(
             changed = [rule.head.relation]
             for asking in askings.get(rule.head.relation, ()):
                 assert asking.asks is not None
-                columns[asking.name] = [columns[rule.head.relation][at] for at in asking.asks.columns]
+                asked = asking.asks.columns
+                columns[asking.name][: len(asked)] = [columns[rule.head.relation][at] for at in asked]
                 changed.append(asking.name)
             for reader in (each for name in changed for each in readers.get(name, ())):
                 if reader not in queued:

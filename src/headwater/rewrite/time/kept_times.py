@@ -41,7 +41,7 @@ def kept_times(program: Program) -> Program:
         fates[relation.name] = _Fate(relation, dropped, hidden)
     return replace(
         program,
-        relations=tuple(_relation(fate, clock) for fate in fates.values()),
+        relations=tuple(_asking(_relation(fate, clock), fates) for fate in fates.values()),
         rules=tuple(_rule(rule, fates) for rule in program.rules),
         queries=tuple(_query(query, fates) for query in program.queries),
     )
@@ -62,8 +62,16 @@ def _relation(fate: _Fate, clock: Type | None) -> Relation:
         time=None,
         location=None if not relation.location else relation.location - 1,
         selections=tuple(map(_selection, relation.selections)),
+        ways=tuple(tuple(at - 1 for at in way) for way in relation.ways),
         shown=shown,
     )
+
+
+def _asking(relation: Relation, fates: Mapping[str, _Fate]) -> Relation:
+    """A relation of questions, about the columns as they stand without the time."""
+    if relation.asks is None or not fates[relation.asks.relation].dropped:
+        return relation
+    return replace(relation, asks=replace(relation.asks, columns=tuple(at - 1 for at in relation.asks.columns)))
 
 
 def _selection(selection: Selection) -> Selection:
