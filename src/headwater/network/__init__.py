@@ -17,7 +17,10 @@ Everything is determined by the program, the topology, the events and `seed`: ru
 
 `evaluation` says when a node works on what has arrived (002, section 3.3): `psn` at once, `bsn` once in `iteration`
 seconds, `sn` when all messages of a round have arrived everywhere. `fifo=True` is a transport that repeats lost
-messages and keeps them in order.
+messages and keeps them in order; with `fifo=False` messages are lost and overtaken, and `refresh` (seconds) must renew
+what was sent. `maintenance` is how rows go again: None chooses, `count` counts derivations (002), `proofs` sends the
+facts that a row rests on. `selections=Periodic(s)` and `sharing=s` hold rows back to send fewer bytes.
+`counts_inferences=True` fills `sim.inferences`.
 
 Bad input (a node that no link reaches, a negative latency, an event for an unknown node, a program that is not
 link-restricted) raises ValueError, DataError or ProgramError before anything runs.

@@ -33,7 +33,6 @@ class Channels:
             self._links.append(link)
         self._free = [0.0] * len(self._links)  # when the last message is sent
         self._latest = [0.0] * len(self._links)  # when the last message arrives
-        self.down: set[int] = set()
 
     def channel(self, sender: int, receiver: int, names: tuple[Any, ...]) -> int:
         """The channel between two nodes. Claim 1 of 002: there is one, or the message must not exist."""
@@ -48,8 +47,6 @@ class Channels:
     def send(self, channel: int, size: int, now: float) -> tuple[list[float], int]:
         """The moments at which copies of a message arrive, and the bytes that were sent in all."""
         link = self._links[channel]
-        if channel in self.down:
-            return [], size
         sending = 8 * size / link.bandwidth
         self._free[channel] = sent = max(now, self._free[channel]) + sending
         if link.is_reliable:

@@ -389,8 +389,11 @@ class Simulation:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the tables of all nodes."""
-        return 0 if self._tables is None else self._tables.shard.nbytes
+        """Bytes of the tables of all nodes, and about those of proofs."""
+        if self._tables is None or self._nodes is None:
+            return 0
+        proofs = 0 if self._nodes.proofs is None else self._nodes.proofs.nbytes()
+        return self._tables.shard.nbytes + proofs
 
 
 @dataclass(frozen=True, slots=True)
