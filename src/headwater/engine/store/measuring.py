@@ -52,13 +52,20 @@ def _column(values: npt.NDArray[np.integer[np.typing.NBitBase]], total: int) -> 
     codes, counts = np.unique(values, return_counts=True)
     if not codes.size:
         return ColumnStatistics(0.0, {}, 0.0)
-    size = int(counts.sum())
-    distinct, times = float(codes.size), total / size
-    if total > size:
-        once = int(np.count_nonzero(counts == 1))
-        distinct = min(float(total), max(distinct, size * distinct / (size - once + once * size / total)))
-    often = np.flatnonzero((counts * times > _FREQUENT * total / distinct) & (counts >= _SEEN))
+    size, times = int(counts.sum()), total / int(counts.sum())
+    often = np.flatnonzero((counts > _FREQUENT * size / codes.size) & (counts >= _SEEN))
     often = often[np.argsort(-counts[often], kind="stable")][:_MOST]
     frequent = {int(codes[at]): float(counts[at] * times) for at in often}
-    rest = max(0.0, total - sum(frequent.values())) / max(1.0, distinct - len(frequent))
-    return ColumnStatistics(distinct, frequent, rest)
+    others = np.delete(counts, often)  # how many there are is estimated without those that are known well
+    distinct = _distinct(others, max(0.0, total - sum(frequent.values())))
+    rest = max(0.0, total - sum(frequent.values())) / max(1.0, distinct)
+    return ColumnStatistics(distinct + len(frequent), frequent, rest)
+
+
+def _distinct(counts: npt.NDArray[np.intp], total: float) -> float:
+    """How many different values so many rows have, of which a sample has these, so often each."""
+    size, found = int(counts.sum()), float(counts.size)
+    if total <= size or not size:
+        return found
+    once = int(np.count_nonzero(counts == 1))
+    return min(total, max(found, size * found / (size - once + once * size / total)))
