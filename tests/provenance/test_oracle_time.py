@@ -59,9 +59,7 @@ def _true(engine: Timed, case: TimedCase, name: str) -> set[Row]:
     assert absorbed is not None
     rows = [row for row, function in absorbed.worlds.rows(name) if absorption.holds(function)]
     table = engine.db._table(name)
-    codes = engine.db._asked(
-        name, LeaseTranslation(absorbed.worlds, engine.db._shard).stored(name, rows), engine.db._symbols
-    )
+    codes = engine.db._asked(name, LeaseTranslation(absorbed.worlds, engine.db._shard).stored(name, rows))
     return {_identity(case, row) for row in tuples(table, codes, engine.db._symbols)}
 
 
