@@ -19,14 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from headwater import pipeline
-from headwater.core.errors import (
-    BudgetSpent,
-    DataError,
-    GuardError,
-    ProgramError,
-    StateError,
-    UnknownRelation,
-)
+from headwater.core.errors import BudgetSpent, DataError, GuardError, ProgramError, StateError, UnknownRelation
 from headwater.core.interruption import held_back
 from headwater.core.memory import memory_for
 from headwater.core.types import Type
@@ -34,6 +27,7 @@ from headwater.engine.best.selection import find_identity
 from headwater.engine.border.changes import Changes as Changes
 from headwater.engine.border.changes import RelationChange as RelationChange
 from headwater.engine.border.codec import Change, Encoded, arrow_table, asked, encode_changes, in_order, read_change
+from headwater.engine.border.column_names import ColumnNames
 from headwater.engine.border.intake import Header, Intake, Rejected, rejection, take_in
 from headwater.engine.border.learnt_types import Known, all_known, endless_plan, learn, of_file, plan_of, untyped
 from headwater.engine.border.lookup import (
@@ -142,8 +136,7 @@ class Database:
         self._guard = guard
         self._symbols = symbols
         self._known = known
-        self._columns: dict[str, tuple[str, ...]] = {}  # of undeclared relations, as the data calls them
-        self._headers: dict[tuple[str, tuple[str, ...] | None], Header] = {}
+        self._names = ColumnNames()
         self._keys = {relation.name: relation.key for relation in self._model.relations if relation.key is not None}
         self._settled = all_known(self._model, self._known)
         self._shard = self._new_shard(self._known)
@@ -198,7 +191,7 @@ class Database:
             if shard is not self._shard:
                 self._shard, self._known = shard, known
                 self._settled = all_known(self._model, known)
-            self._columns.update(
+            self._names.learnt.update(
                 (name, intake.learnt) for name, intake in inserts.items() if intake.learnt and name in rows.inserts
             )
             found = self._following.note(self._changes(done.changes, rows.rejected, late))
@@ -408,7 +401,7 @@ class Database:
             "provenance": self.provenance,
             "guard": [self._guard.rows, self._guard.rounds, self._guard.computed, self._guard.memory],
             "known": {name: [kind and kind.value for kind in kinds] for name, kinds in self._known.items()},
-            "columns": self._columns,
+            "columns": self._names.learnt,
             "late": self._late,
             "missing": list(self._missing.names),
             "nodes": self._nodes,
@@ -461,7 +454,7 @@ class Database:
             of_file(program.rewritten, about["known"]),
             Symbols(snapshot.symbols),
         )
-        self._columns = {name: self._named(name, columns) for name, columns in about["columns"].items()}
+        self._names.restore({name: store.table for name, store in self._shard.stores.items()}, about["columns"])
         self._late = {str(name): int(count) for name, count in about["late"].items()}
         self._missing.keep(about.get("missing", ()))
         snapshot.fill(self._shard)
@@ -471,13 +464,6 @@ class Database:
     def _absorb(self, packed: Mapping[str, Any] | None) -> KeptWorlds:
         plan = self._endless(self._shard, self._known)
         return KeptWorlds(self._shard, plan, self._nodes, self._order, packed)
-
-    def _named(self, relation: str, columns: list[str]) -> tuple[str, ...]:
-        """The names that the data gave to the columns of a relation, from a file."""
-        width = len(self._shard.stores[relation].table.written)
-        if len(columns) != width or not all(type(name) is str for name in columns):
-            raise ValueError(f"`{relation}` has {width} columns")
-        return tuple(columns)
 
     # Inside
 
@@ -513,16 +499,10 @@ class Database:
     def _take(self, rows: Mapping[str, Any] | None) -> dict[str, Intake]:
         if rows is not None and not isinstance(rows, Mapping):
             raise DataError(f"rows come by relation, {{'name': rows}}, not as {type(rows).__name__}")
-        return {name: take_in(self._header(self._base(name)), given) for name, given in (rows or {}).items()}
+        return {name: take_in(self._header(name), given) for name, given in (rows or {}).items()}
 
-    def _header(self, table: Table) -> Header:
-        learnt = self._columns.get(table.name)
-        known = self._headers.get((table.name, learnt))
-        if known is None:
-            model = self._model.relation(table.name)
-            header = Header(table.name, learnt or table.names, bool(learnt) or model.named, model.ordered)
-            known = self._headers[table.name, learnt] = header
-        return known
+    def _header(self, relation: str) -> Header:
+        return self._names.header(self._base(relation), self._model.relation(relation))
 
     def _ordering(self, relation: str) -> Query | None:
         """The query that asks for a relation's rows in an order, or for some of them only."""
@@ -593,21 +573,20 @@ class Database:
 
         def change_of(name: str, queries: Sequence[Query] | None = None) -> RelationChange:
             table = self._table(name)
-            names, asking = self._columns.get(name, table.names), self._model.queries if queries is None else queries
-            return RelationChange(*read_change(asking, table, names, changes.get(name), symbols))
+            asking = self._model.queries if queries is None else queries
+            return RelationChange(*read_change(asking, table, self._names.of(table), changes.get(name), symbols))
 
         return Changes(self.program.outputs, change_of, rejected, late)
 
     def _arrow(self, table: Table, codes: Matrix, symbols: Symbols) -> pa.Table:
-        return arrow_table(table, self._columns.get(table.name, table.names), codes, symbols)
+        return arrow_table(table, self._names.of(table), codes, symbols)
 
     def _row(
         self, relation: str, row: Any, code_of: Callable[[Any, Type, Symbols], int]
     ) -> tuple[tuple[Any, ...], Codes]:
         """One row a user asks about, as a tuple and as codes of what is stored; time and lease count for nothing."""
         table = self._table(relation)
-        names = self._columns.get(relation, table.names)
-        values, codes = named_row(table, names, row, code_of, self._symbols)
+        values, codes = named_row(table, self._names.of(table), row, code_of, self._symbols)
         queries = [*self._model.queries, *self._following.queries(relation)]
         if self._model.relation(relation).ways and not asked(queries, table, codes, self._symbols).size:
             raise not_asked(relation, values)

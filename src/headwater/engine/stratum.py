@@ -538,26 +538,23 @@ class StratumRun:
 
     def _run(self, runner: Runner, rows: Rows, tick: int, after: int, found: int | None) -> None:
         """A delta rule from rows that came; `found` is what its loop will find, if that was counted."""
-        outcome = None
+        store, outcome = self._rules.stores[runner.rule.table], None
         if runner.fused is not None:
             with self._naming(runner.rule.id):
                 outcome = runner.fused.run(runner.starters(rows), tick, after, self._tx.journal)
-        if outcome is None and runner.tail is not None:
-            store = self._rules.stores[runner.rule.table]
+        if outcome is not None:
+            runner.looped(found)
+            self._lost_place(store, outcome[1])
+            self._came(store, outcome[0], runner.rule.id)
+        elif runner.tail is not None:
             counts = self._rules.meter.counts_all
             with self._naming(runner.rule.id):
                 for batch in runner.before_tail(rows, tick):
                     self._tx.check()
                     runner.looped(runner.tail.count_from(batch, tick) if counts else None)
                     self._came(store, runner.tail.run(batch, tick, after, self._tx.journal), runner.rule.id)
-            return
-        if outcome is None:
+        else:
             self.offer(runner, runner.from_rows(rows, tick), after)
-            return
-        runner.looped(found)
-        store = self._rules.stores[runner.rule.table]
-        self._lost_place(store, outcome[1])
-        self._came(store, outcome[0], runner.rule.id)
 
     # Ends
 
