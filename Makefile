@@ -44,7 +44,7 @@ lint: $(VENV)/.test
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py --plots benchmarks
 
-# About eight minutes on an idle machine; with FULL=--full also 4,000 links.
+# The figures of three papers. The first program takes about eight minutes on an idle machine (with FULL=--full also 4,000 links), the others longer.
 experiments: $(VENV)/.bench
 	$(BIN)/python benchmarks/regions.py $(FULL)
 	$(BIN)/python benchmarks/declarative_networking.py
