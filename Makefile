@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run run-spark run-embedded test lint bench experiments soak mutants formats clean
+.PHONY: run run-spark run-embedded test lint docs bench experiments soak mutants formats browser clean
 .DELETE_ON_ERROR:
 
 # What Headwater does, on a small network: routes from Lisbon, what changes as cables fail, why one route is there.
@@ -32,8 +32,14 @@ run-embedded: $(VENV)/.run
 	$(BIN)/headwater run $(ROUTES) $(LISBON) $(EVENTS) --show changes
 	$(BIN)/headwater why $(ROUTES) $(EVENTS) 'fastest(lisbon, vienna, Path, Ms)'
 
-test: lint
+test: lint browser
 	$(BIN)/pytest -n auto
+
+# Tests of the page need a browser. Where there is none and Debian can install one at once, it does; else they are skipped.
+browser:
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && export DEBIAN_FRONTEND=noninteractive && \
+	  timeout 60 apt-get -qq update && timeout 150 apt-get -qq install -y --no-install-recommends chromium; \
+	} >/dev/null 2>&1 </dev/null || true
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -41,17 +47,30 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The documentation site, in build/site. Broken links fail.
+docs: $(VENV)/.docs
+	$(BIN)/python docs/site.py build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo open build/site/index.html
+
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/engine.py --plots benchmarks
 
-# The figures of three papers. The first program takes about eight minutes on an idle machine (with FULL=--full also 4,000 links), the others longer.
+# The figures of three papers, those of the first over ten networks where a point takes seconds (SEEDS=1: over one). Its program begins no point
+# after 40 minutes; with FULL=--full, it has 4,000 links too.
+SEEDS ?= 10
+
 experiments: $(VENV)/.bench
-	$(BIN)/python benchmarks/regions.py $(FULL)
+	$(BIN)/python benchmarks/regions.py --seeds $(SEEDS) --minutes 40 $(FULL)
 	$(BIN)/python benchmarks/declarative_networking.py
 	$(BIN)/python benchmarks/pier.py
 
+# Long tests, and random tests with new examples and many more of them, for so many minutes, in another order each time.
+MINUTES ?= 60
+SEED    ?= $(shell date +%s)
+
 soak: $(VENV)/.test
-	$(BIN)/pytest -n auto -m "" --hypothesis-profile=soak
+	$(BIN)/pytest -n auto -m "" --hypothesis-profile=soak --soak-seed=$(SEED) --soak-until=$$(($$(date +%s) + 60 * $(MINUTES)))
 
 # Plants 200 mistakes in a copy of the tree, one at a time, and reports those that no test notices: about an hour.
 mutants: $(VENV)/.test
@@ -78,6 +97,10 @@ $(VENV)/.spark: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(PIP) install -e '.[test]' -c constraints.txt
+	touch $@ $(VENV)/.run
+
+$(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(PIP) install -e '.[docs]' -c constraints.txt
 	touch $@ $(VENV)/.run
 
 $(VENV)/.bench: pyproject.toml constraints.txt | $(VENV)/bin/python

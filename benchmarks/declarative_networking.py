@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -50,9 +52,18 @@ back(@Z, Q, @T, C, R, F) :- way(@Z, Q, @T, C1, R), cached(@Z, @T, C2, F), C = C1
 back(@Y, Q, @T, C, R2, F2) :- #link(@Z, @Y), back(@Z, Q, @T, C, R, F), R = [_ | R2], nth(R2, 0) = Y, F2 = [Y | F].
 found(@S, Q, @T, min<(C, F)>) :- ask(@S, @T, Q), back(@S, Q, @T, C, R, F), length(R) = 1.
 query found(@S, Q, @T, C, F).
+"""  # forwards from the source, as 002 does; `cached` is what earlier queries left on their way back
+ASKED = BEST.replace("query path(@S, @D, C, P).", "query path($S, $D, C, P).")
+COSTS = """
+relation link(src: address, dst: address, cost: float).
+cost(@S, @D, min<C>) :- #link(@S, @D, C), S != D.
+cost(@S, @D, min<C>) :- #link(@S, @Z, C1), cost(@Z, @D, C2), S != D, C = C1 + C2.
+query cost(@S, @D, C).
 """
 METRICS = ("hops", "latency", "reliability", "random")
 PERIOD = 0.2
+COMPUTING = 0.2  # seconds that a node of the paper may need for a message: they took 4.4 s for some ten hops
+QUERIES = {"MS": 100, "MSC": 300, "MSC-30%": 300, "MSC-10%": 300, "Reverse path, 10%": 300}
 Result = dict[str, Any]
 
 
@@ -77,7 +88,6 @@ def numbers(sim: Simulation, view: str, seconds: float, since: float = 0.0, buck
         "converged": sim.converged(view, since) - since,
         "peak_kbps": max(kilobytes),
         "cpu": seconds,
-        "bytes_per_row": sim.nbytes / sim.stored_rows,
         "times": [moment - since for moment in times.tolist()],
         "kbps": kilobytes,
         "share": share,
@@ -103,36 +113,79 @@ def all_pairs(metric: str, seed: int, **options: Any) -> Result:
 def figures_7_to_10(seed: int) -> Result:
     """All pairs by four metrics, with eager and with periodic aggregate selections."""
     return {
-        metric: {"eager": all_pairs(metric, seed), "periodic": all_pairs(metric, seed, selections=Periodic(PERIOD))}
+        metric: {
+            "eager": all_pairs(metric, seed),
+            "periodic": all_pairs(metric, seed, selections=Periodic(PERIOD)),
+            "slow": sent(BEST, metric, seed, COMPUTING),
+            "costs": sent(COSTS, metric, seed, 0.0),
+        }
         for metric in METRICS
     }
 
 
-def figure_11(seed: int, queries: int = 80) -> Result:
+def sent(text: str, metric: str, seed: int, computing: float) -> Result:
+    """What is sent where every hop takes some time more."""
+    topology = ground(seed)
+    rows = cost_rows(topology, metric)
+    links = [replace(link, latency=link.latency + computing) for link in topology.links]
+    sim = Simulation(hw.compile(text), Topology(links, topology.nodes), maintenance="count")
+    sim.at(0.0, insert={"link": rows})
+    sim.run()
+    return {"mb": sim.report.bytes / 1e6, "rows": sim.report.rows, "converged": sim.converged(sim.program.outputs[0])}
+
+
+def figure_11(seed: int) -> Result:
     """Queries for single pairs, one after the other: all pairs once, each by itself, with caches."""
     topology = ground(seed)
-    rows = topology.rows()
     base = all_pairs("hops", seed)["mb"]
-    found: Result = {"No-MS": [base] * queries}
-    for line, share in (("MS", None), ("MSC", 1.0), ("MSC-30%", 0.3), ("MSC-10%", 0.1)):
+    found: Result = {"No-MS": [base] * max(QUERIES.values()), "CPU": {}}
+    for line, asked, share in (
+        ("MS", _searched, 1.0),
+        ("MSC", _followed, 1.0),
+        ("MSC-30%", _followed, 0.3),
+        ("MSC-10%", _followed, 0.1),
+        ("Reverse path, 10%", _searched, 0.1),
+    ):
         dice = random.Random(seed)
-        ends = dice.sample(topology.nodes, round(100 * (share or 1.0)))
-        found[line] = _asked(topology, rows, dice, ends, queries, caching=share is not None)
+        ends = dice.sample(topology.nodes, round(100 * share))
+        pairs = [_pair(topology, dice, ends) for _ in range(QUERIES[line])]
+        started = time.process_time()
+        found[line] = asked(topology, pairs, caching=line != "MS")
+        found["CPU"][line] = time.process_time() - started
+        print(f"  {line}: {found[line][-1]:.2f} MB, {found['CPU'][line]:.0f} s of CPU", flush=True)
     return found
 
 
-def _asked(
-    topology: Topology, rows: list[Any], dice: random.Random, ends: list[Any], queries: int, *, caching: bool
-) -> list[float]:
+def _pair(topology: Topology, dice: random.Random, ends: list[Any]) -> tuple[Any, Any]:
+    src = dice.choice(topology.nodes)
+    return src, dice.choice([end for end in ends if end != src])
+
+
+def _followed(topology: Topology, pairs: list[tuple[Any, Any]], *, caching: bool) -> list[float]:
+    """Questions that travel along links, answers that stay at every node that was asked."""
+    assert caching
+    sim = Simulation(hw.compile(ASKED), topology, maintenance="count", caching=math.inf, tick=0.002)
+    sim.at(0.0, insert={"link": cost_rows(topology, "hops")})
+    sim.run()
+    line = []
+    for src, dst in pairs:
+        question = sim.follow("path", S=src, D=dst)
+        sim.run()
+        assert len(question.rows) == 1
+        question.close()
+        line.append(sim.report.bytes / 1e6)
+    return line
+
+
+def _searched(topology: Topology, pairs: list[tuple[Any, Any]], *, caching: bool) -> list[float]:
+    """A search from the source for every query; with caches at the nodes of the best path alone."""
     program = hw.compile(MAGIC)
     cache: dict[tuple[Any, Any], tuple[Any, ...]] = {}
     total, line = 0.0, []
-    for number in range(queries):
-        src = dice.choice(topology.nodes)
-        dst = dice.choice([end for end in ends if end != src])
+    for number, (src, dst) in enumerate(pairs):
         if (src, dst) not in cache:
             sim = Simulation(program, topology, maintenance="count", tick=0.002)
-            given = {"link": rows, "ask": [(src, dst, number)]}
+            given = {"link": topology.rows(), "ask": [(src, dst, number)]}
             sim.at(0.0, insert={**given, "cached": list(cache.values())} if cache else given)
             sim.run()
             ((_, _, _, cost, path),) = sim.rows("found")
@@ -206,8 +259,16 @@ def bursts(seed: int, gaps: tuple[float, ...]) -> Result:
     }
 
 
+def memory(seed: int) -> Result:
+    """Memory per stored row; processes of their own measure it."""
+    import network_memory
+
+    return network_memory.memory(seed)
+
+
 FIGURES: dict[str, Callable[[int], Result]] = {
     "7-10": figures_7_to_10,
+    "memory": memory,
     "11": figure_11,
     "12": figure_12,
     "13": lambda seed: bursts(seed, (10.0,) * 4),

@@ -37,6 +37,8 @@ MEASUREMENTS: tuple[tuple[str, str], ...] = (
         for work in ("closure-1k", "closure-2k", "reach", "shortest", "components", "generation", "points-to")
         for measure in CONTENDERS
     ),
+    ("closure-1k-far", "scratch"),
+    ("closure-1k-far", "DuckDB"),
     ("closure-1k", "singles"),
     ("closure-1k", "hundred"),
     ("components", "hundred"),

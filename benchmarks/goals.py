@@ -61,6 +61,13 @@ def lines(found: Found) -> list[Line]:
             duck = versus(found, work, "DuckDB") or 0.0
             state = verdict(bool(ratios) and min(ratios) > 1, duck >= 2)
             made.append(Line(title, "ahead of every peer", "2x DuckDB", peers_text(found, work, GENERAL), state))
+    if "closure-1k-far scratch" in found:
+        duck = versus(found, "closure-1k-far", "DuckDB") or 0.0
+        measured = peers_text(found, "closure-1k-far", ("DuckDB",))
+        if "closure-1k scratch" in found:
+            slower = found["closure-1k-far scratch"]["seconds"] / found["closure-1k scratch"]["seconds"]
+            measured += f", {slower:.2f}x of ids side by side"
+        made.append(Line("closure, ids far apart", "ahead of DuckDB", "2x", measured, verdict(duck > 1, duck >= 2)))
     made += _updates(found)
     for work, title, asked, least, wanted in (
         ("reach", "reachability, 200k / 1M", ("at least 0.67x DuckDB", "ahead, limit within 5x"), 1 / 1.5, 1.0),

@@ -17,6 +17,7 @@ Numbers = npt.NDArray[np.int64]
 
 SEED = 20_240
 HEAVIEST = 100  # link weights are whole numbers from 1 to this
+FAR = 1_000_003  # the distance between ids that lie far apart
 
 
 def table(**columns: Numbers) -> pa.Table:
@@ -38,6 +39,14 @@ def random_links(nodes: int, links: int, seed: int = SEED) -> tuple[Numbers, Num
 def closure(nodes: int, links: int) -> Input:
     src, dst = random_links(nodes, links)
     return {"link": table(src=src, dst=dst)}
+
+
+def far_apart(tables: Input) -> Input:
+    """The same graph with ids that lie far apart."""
+    return {
+        name: pa.table({column: pa.array(rows[column].to_numpy() * FAR) for column in rows.column_names})
+        for name, rows in tables.items()
+    }
 
 
 def from_one_source(nodes: int, links: int) -> Input:
@@ -92,6 +101,7 @@ def pointers(variables: int) -> Input:
 # Per work the full input and a quick one of the same shape.
 INPUTS: dict[str, tuple[Callable[[], Input], Callable[[], Input]]] = {
     "closure-1k": (lambda: closure(1_000, 3_000), lambda: closure(300, 900)),
+    "closure-1k-far": (lambda: far_apart(closure(1_000, 3_000)), lambda: far_apart(closure(300, 900))),
     "closure-2k": (lambda: closure(2_000, 4_000), lambda: closure(500, 1_000)),
     "reach": (lambda: from_one_source(200_000, 1_000_000), lambda: from_one_source(20_000, 100_000)),
     "shortest": (lambda: weighted(200_000, 1_000_000), lambda: weighted(20_000, 100_000)),

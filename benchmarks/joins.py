@@ -5,23 +5,30 @@
 `order`: a rule of five atoms over a hub, written in several orders. For each the time as planned by the data, and the
 time of the best order said with `plan(...)`. `andersen`, `cspa`, `csda`: program analyses over generated facts, loaded
 with and without `shared_prefix`, then edited; DuckDB computes the same view from scratch by a semi-naive loop of its
-own statements. Times are CPU seconds of one thread, the best of several turns, the contenders taking turns.
+own statements, and FlowLog by its own planner where it was built (`cargo build --release` in benchmarks/flowlog). The
+facts are those of modules that know nothing of each other, sparse enough for a variable to point to a few objects, as
+in real programs. Times are CPU seconds of one thread, the best of several turns, the contenders taking turns.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
+import tempfile
 import time
 from collections.abc import Callable
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pc
 
 import headwater as hw
 
+FLOWLOG = Path(__file__).parent / "flowlog" / "target" / "release" / "flowlog-peer"
 ATOMS = ("sent(A, B)", "sent(B, C)", "owner(A, P)", "owner(C, Q)", "flagged(P)")
 RISKY = """
 relation sent(a: int, b: int). relation owner(a: int, p: int). relation flagged(p: int).
@@ -116,7 +123,7 @@ def edits(db: hw.Database, relation: str, facts: pa.Table, count: int) -> list[f
 
 
 def analysis(name: str, text: str, facts: dict[str, pa.Table], edited: str, peer: Callable[[], int] | None) -> None:
-    ours, plain, theirs = [], [], []
+    ours, plain, theirs, flowlog = [], [], [], []
     rows = 0
     for _ in range(2):
         took, db = loaded(text, facts)
@@ -126,16 +133,31 @@ def analysis(name: str, text: str, facts: dict[str, pa.Table], edited: str, peer
             begun = time.process_time()
             rows = peer()
             theirs.append(time.process_time() - begun)
+        if FLOWLOG.exists():
+            took, found = in_flowlog(name, facts)
+            flowlog.append(took)
+            assert found == db.count(db.program.outputs[0]), f"FlowLog finds {found:,} rows"
     view = db.program.outputs[0]
     assert peer is None or rows == db.count(view), f"DuckDB finds {rows:,} rows"
     edits(db, edited, facts[edited], 2)  # kernels are compiled
     changed = edits(db, edited, facts[edited], 20)
     total = sum(table.num_rows for table in facts.values())
     against = f"; DuckDB {min(theirs) / min(ours):.2f}x" if theirs else ""
+    against += f"; FlowLog {min(flowlog) / min(ours):.2f}x" if flowlog else ""
     load, derived = min(ours), sum(db.count(each) for each in db.program.outputs)
     print(f"{name}: {total:,} facts, {derived:,} rows, load {load:.2f} s; without shared_prefix "
           f"{min(plain) / load:.2f}x{against}; an edit takes 1/{load / np.median(changed):,.0f} of the load, "
           f"the slowest of {len(changed)} 1/{load / max(changed):,.1f}", flush=True)  # fmt: skip
+
+
+def in_flowlog(program: str, facts: dict[str, pa.Table]) -> tuple[float, int]:
+    """CPU seconds of FlowLog on one worker, and the rows of the program's first view."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, rows in facts.items():
+            pc.write_csv(rows, f"{folder}/{name}.csv", pc.WriteOptions(include_header=False))
+        done = subprocess.run([FLOWLOG, program, folder], capture_output=True, text=True, check=True)
+    seconds, count = done.stdout.split()
+    return float(seconds), int(count)
 
 
 def semi_naive(facts: dict[str, pa.Table], view: str, rules: tuple[str, ...]) -> Callable[[], int]:
@@ -179,7 +201,7 @@ def modules(dice: np.random.Generator, count: int, nodes: int, sizes: dict[str, 
 
 
 def andersen(quick: bool) -> None:
-    sizes = {"address": 300, "assign": 330, "load": 40, "store": 30}
+    sizes = {"address": 400, "assign": 260, "load": 25, "store": 15}
     facts = modules(np.random.default_rng(2), 40 if quick else 1_430, 500, sizes)
     analysis("andersen", ANDERSEN, facts, "assign", semi_naive(facts, "points", POINTS))
 

@@ -138,24 +138,62 @@ def points(options: argparse.Namespace) -> None:
 def asked(options: argparse.Namespace) -> None:
     """A second source next to the first one shares nearly all of its region, where recursion shares rows at all."""
     nodes = 1_500
-    text = "reach(X, Y) :- edge(X, Y). reach(X, Y) :- edge(X, Z), reach(Z, Y). query reach($From, To)."
-    chain = [(at, at + 1) for at in range(nodes)] + [(nodes + 5, nodes // 10)]
-    for disabled in (["leading_side", "steps_apart"], []):
-        db = hw.Database(hw.compile(text, disabled=disabled), guard=None)
-        db.apply(insert={"edge": chain})
-        db.ask("reach", From=nodes - 5)  # the indexes of `edge` are made when first needed
-        start = time.process_time()
-        db.follow("reach", From=0)
-        first = time.process_time() - start
-        start = time.process_time()
-        found = db.ask("reach", From=nodes + 5)
-        second = time.process_time() - start
-        how = "right-linear, shared" if disabled else "left-linear, not shared"
-        print(
-            f"{'second source, 90% in common':<34} {len(found):>9,} answers  first {first:7.3f} s  "
-            f"second {second:7.3f} s  {second / first:5.2f}x  ({how})",
-            flush=True,
-        )
+    reach = "reach(X, Y) :- edge(X, Y, _). reach(X, Y) :- edge(X, Z, _), reach(Z, Y). query reach($From, To)."
+    cheap = PAIR.replace("link", "edge").replace("$To", "To")
+    chain = [(at, at + 1, 1) for at in range(nodes)] + [(nodes + 5, nodes // 10, 1)]
+    for view, text in (("reach", reach), ("best", cheap)):
+        for disabled in ([], ["leading_side", "steps_apart", "searched_ways"]):
+            spent = dict.fromkeys(("followed", "asked", "second"), float("inf"))
+            for _ in range(options.repeats):
+                db = hw.Database(hw.compile(text, disabled=disabled), guard=None)
+                db.apply(insert={"edge": chain})
+                db.ask(view, From=nodes - 5)  # the indexes of `edge` are made when first needed
+                for name, work in (
+                    ("asked", lambda db=db, view=view: db.ask(view, From=0)),
+                    ("followed", lambda db=db, view=view: db.follow(view, From=0)),
+                    ("second", lambda db=db, view=view: db.ask(view, From=nodes + 5)),
+                ):
+                    start = time.process_time()
+                    work()
+                    spent[name] = min(spent[name], time.process_time() - start)
+            how = "as written, rows shared" if disabled else "by default"
+            print(
+                f"{'second source, 90% in common':<34} {view:<5} first asked {1e3 * spent['asked']:8.2f} ms, followed "
+                f"{1e3 * spent['followed']:8.2f} ms  second asked {1e3 * spent['second']:6.2f} ms  "
+                f"{spent['second'] / spent['asked']:5.2f}x, {spent['second'] / spent['followed']:5.2f}x  ({how})",
+                flush=True,
+            )
+
+
+PAIR = """
+path(X, Y, C) :- link(X, Y, C). path(X, Y, C) :- link(X, Z, A), path(Z, Y, B), C = A + B.
+best(X, Y, min<C>) :- path(X, Y, C). query best($From, $To, C).
+"""
+
+
+def pairs(options: argparse.Namespace) -> None:
+    """The cheapest way between two nodes: searched from both ends, and by rules, from one source and from both ends."""
+    links = random_edges(options.nodes // 4, options.edges // 4, 2)
+    rows = {"link": links.append_column("c", pa.array(np.random.default_rng(3).integers(1, 100, links.num_rows)))}
+    searched = hw.Database(hw.compile(PAIR), guard=None)
+    one_sided = hw.Database(hw.compile(PAIR.replace("$To", "To")), guard=None)
+    ruled = hw.Database(hw.compile(PAIR, disabled=["searched_ways"]), guard=None)
+    for db in (searched, one_sided, ruled):
+        db.apply(insert=rows)
+        db.ask("best", **({"From": 5} if db is one_sided else {"From": 5, "To": 6}))
+    spent = dict.fromkeys(("searched", "one source", "both by rules"), 0.0)
+    for start, goal in ((17, 40), (18, 90), (100, 330)):
+        began = time.process_time()
+        found = searched.ask("best", From=start, To=goal)
+        spent["searched"] += time.process_time() - began
+        began = time.process_time()
+        every = one_sided.ask("best", From=start)
+        spent["one source"] += time.process_time() - began
+        began = time.process_time()
+        assert ruled.ask("best", From=start, To=goal) == found == {row for row in every if row[1] == goal}
+        spent["both by rules"] += time.process_time() - began
+    times = "  ".join(f"{name} {1e3 * seconds / 3:9.2f} ms" for name, seconds in spent.items())
+    print(f"{'shortest between two nodes':<34} {times}", flush=True)
 
 
 def sources(options: argparse.Namespace) -> None:
@@ -205,8 +243,37 @@ def followed(options: argparse.Namespace) -> None:
     )
 
 
+def doubled(options: argparse.Namespace) -> None:
+    """All pairs of a recursion that is written doubled, with and without `linear_recursion`: the load, and edits."""
+    text = "reach(X, Y) :- edge(X, Y). reach(X, Y) :- reach(X, Z), reach(Z, Y)."
+    dice = np.random.default_rng(6)
+    graphs = {
+        "random, 400 nodes, 1,000 edges": [tuple(row) for row in dice.integers(0, 400, (1_000, 2)).tolist()],
+        "chain of 400": [(at, at + 1) for at in range(400)],
+        "tree of 4,000": [(at // 2, at) for at in range(1, 4_000)],
+    }
+    for graph, edges in graphs.items():
+        load, edits = dict.fromkeys(("on", "off"), float("inf")), dict.fromkeys(("on", "off"), float("inf"))
+        for _ in range(options.repeats):
+            for name, disabled in (("on", []), ("off", ["linear_recursion"])):
+                db = hw.Database(hw.compile(text, disabled=disabled), guard=None)
+                start = time.process_time()
+                db.apply(insert={"edge": edges})
+                load[name] = min(load[name], time.process_time() - start)
+                start = time.process_time()
+                for edge in edges[:20]:
+                    db.apply(delete={"edge": [edge]})
+                    db.apply(insert={"edge": [edge]})
+                edits[name] = min(edits[name], time.process_time() - start)
+        print(
+            f"{'doubled, all pairs':<34} {graph:<32} made linear {load['on']:6.3f} s  as written {load['off']:6.3f} s  "
+            f"{load['off'] / load['on']:5.1f}x  edits {edits['off'] / edits['on']:5.1f}x",
+            flush=True,
+        )
+
+
 def planning(options: argparse.Namespace) -> None:
-    from benchmarks.frontend import program
+    from frontend import program
 
     text = program(2_000).rsplit("query", 1)[0] + 'query safe399("a", Y).\n'
     best: dict[str, float] = {}
@@ -227,8 +294,10 @@ WORKS: dict[str, Callable[[argparse.Namespace], None]] = {
     "cousins": cousins,
     "points": points,
     "asked": asked,
+    "pairs": pairs,
     "sources": sources,
     "followed": followed,
+    "doubled": doubled,
     "planning": planning,
 }
 

@@ -53,7 +53,13 @@ COMPONENTS_SQL = """WITH RECURSIVE label(node, least) USING KEY (node) AS (
     JOIN recurring.label known ON known.node = near.b WHERE label.least < known.least GROUP BY near.b)
 SELECT count(*), sum(least) FROM label"""
 
-SQL = {"closure-1k": CLOSURE_SQL, "closure-2k": CLOSURE_SQL, "reach": REACH_SQL, "generation": GENERATION_SQL}
+SQL = {
+    "closure-1k": CLOSURE_SQL,
+    "closure-1k-far": CLOSURE_SQL,
+    "closure-2k": CLOSURE_SQL,
+    "reach": REACH_SQL,
+    "generation": GENERATION_SQL,
+}
 KEYED_SQL = {"shortest": SHORTEST_SQL, "components": COMPONENTS_SQL}
 
 

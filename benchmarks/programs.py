@@ -44,6 +44,7 @@ query heap(H, O).
 
 PROGRAMS: dict[str, tuple[str, str]] = {
     "closure-1k": (CLOSURE, "reach"),
+    "closure-1k-far": (CLOSURE, "reach"),
     "closure-2k": (CLOSURE, "reach"),
     "reach": (REACH, "reach"),
     "shortest": (SHORTEST, "dist"),

@@ -3,6 +3,10 @@
 Every strategy runs the same plan over the same links; bytes are those of the messages as sent; seconds are CPU
 seconds of all nodes together, on one core. What is measured goes to regions.json, point by point, from which regions.md
 and the plots are made: points that are not measured anew are those of an earlier run.
+
+`--seeds 10` draws ten networks for every point that allows it, as the paper has ten runs; the report then has the mean
+and its 95% interval. `--full` gives eager shipping the paper's five minutes for one transaction, and runs what takes
+minutes with every seed.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +28,16 @@ import headwater as hw
 import regions_report
 from headwater.core.errors import BudgetSpent, GuardError
 from headwater.network.sensors import Grid, field
-from headwater.network.simulator import Eager, Lazy, Network, NetworkOutcome, Shipping, TransactionBudget
+from headwater.network.simulator import (
+    BufferedEager,
+    BufferedLazy,
+    Eager,
+    Lazy,
+    Network,
+    NetworkOutcome,
+    Shipping,
+    TransactionBudget,
+)
 from headwater.network.simulator.wire.message import put_rows
 from headwater.network.topology import Density, TransitStub, links, with_about
 
@@ -54,9 +67,13 @@ WAYS: dict[str, tuple[str, Shipping]] = {
     "Relative Lazy": ("relative", Lazy()),
     "Absorption Eager": ("absorption", Eager(1000)),
     "Absorption Lazy": ("absorption", Lazy()),
+    "Absorption Lazy Batched": ("absorption", Lazy(notices=1000)),
+    "Absorption Eager Buffered": ("absorption", BufferedEager(1000)),
+    "Absorption Lazy Buffered": ("absorption", BufferedLazy()),
     "Witness": ("witness", Lazy()),
 }
 NODES = 12
+FIVE_MINUTES = 300.0
 Result = dict[str, Any]
 
 
@@ -151,15 +168,22 @@ class Job:
     line: str
     run: Callable[[], Results]
     needs: float = 1.0  # how long it takes, roughly, against others: for the progress bar
+    dear: bool = False  # takes minutes with ten seeds
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What to run: which strategies, the CPU seconds after which a transaction is stopped, and how far to go."""
+    """What to run: which strategies, the CPU seconds after which a transaction is stopped, how far to go, on which
+    network."""
 
     ways: tuple[str, ...]
     seconds: float
     full: bool
+    seed: int = 0
+
+    def allowed(self, way: str) -> float:
+        """The CPU seconds of one transaction: for eager shipping those of the paper, once, if there is all the time."""
+        return FIVE_MINUTES if self.full and "Eager" in way and self.seed == 0 else self.seconds
 
 
 # Figures 7 to 10: inserts, then deletes one by one
@@ -173,10 +197,11 @@ def stepwise(
     base: dict[str, list[Any]],
     moving: str,
     rows: list[Any],
+    seed: int,
 ) -> Results:
     """Inserts in quarters; then 5 and 10 deletes, each by itself."""
     view = hw.compile(text).outputs[0]
-    order = random.Random(1).sample(rows, len(rows))
+    order = random.Random(1 + seed).sample(rows, len(rows))
     made = network(text, way, seconds)
     figure, x, at = figures[0], 0.0, 0
     try:
@@ -196,22 +221,22 @@ def stepwise(
 
 
 def figures_7_and_8(asked: Asked) -> Iterator[Job]:
-    rows = shuffled_links(TransitStub())
+    rows = shuffled_links(TransitStub(seed=asked.seed))
     for way in asked.ways:
-        run = partial(stepwise, way, asked.seconds, ("7", "8"), REACHABLE, {}, "link", rows)
+        run = partial(stepwise, way, asked.allowed(way), ("7", "8"), REACHABLE, {}, "link", rows, asked.seed)
         yield Job(way, run, 10.0)
 
 
 def figures_9_and_10(asked: Asked) -> Iterator[Job]:
     for figures, spacing in ((("9", "10"), 5), (("9 sparse", "10 sparse"), 10)):
-        made = field(Grid(spacing=spacing))
+        made = field(Grid(spacing=spacing, seed=asked.seed))
         base: dict[str, list[Any]] = {
             "sensor": made.sensors,
             "main": [(sensor, region) for region, sensor in made.main],
         }
         for way in asked.ways:
-            run = partial(stepwise, way, asked.seconds, figures, REGIONS, base, "triggered", made.triggered)
-            yield Job(f"{way}, {spacing} m", run, 10.0 if spacing == 5 else 2.0)
+            run = partial(stepwise, way, asked.seconds, figures, REGIONS, base, "triggered", made.triggered, asked.seed)
+            yield Job(f"{way}, {spacing} m", run, 10.0 if spacing == 5 else 2.0, dear=spacing == 5)
 
 
 # Figures 11 and 12: more links
@@ -223,12 +248,13 @@ SMALL = {36: TransitStub(1, 1, 1), 68: TransitStub(1, 1, 2)}
 
 def figures_11_and_12(asked: Asked) -> Iterator[Job]:
     for density in Density:
-        for way in ("Absorption Eager", "Absorption Lazy", "Witness"):
+        for way in ("Absorption Eager", "Absorption Lazy", "Absorption Lazy Batched", "Witness"):
             small = SMALL if (way, density) == ("Absorption Eager", Density.DENSE) else {}
             shapes = {**small, **{size: with_about(size, density) for size in (100, 200, 400, 800)}}
             for size, shape in shapes.items() if way in asked.ways else ():
-                name = f"{way}, {density.name.lower()}"
-                yield Job(name, partial(grown, ("11", "12"), way, name, size, shape, asked.seconds), size / 100)
+                name, drawn = f"{way}, {density.name.lower()}", replace(shape, seed=asked.seed)
+                run = partial(grown, ("11", "12"), way, name, size, drawn, asked.allowed(way))
+                yield Job(name, run, size / 100, dear=size > 400)
 
 
 def grown(
@@ -253,7 +279,7 @@ def large(asked: Asked) -> Iterator[Job]:
         for size in ((1600, 4000) if asked.full else (1600,)) if way in asked.ways else ():
             figures = ("large inserts", "large deletes")
             run = partial(grown, figures, way, way, size, with_about(size), 50 * asked.seconds, share=0.01)
-            yield Job(way, run, 15.0 if size == 1600 else 90.0)
+            yield Job(way, run, 15.0 if size == 1600 else 90.0, dear=True)
 
 
 # Figure 13: more nodes
@@ -262,11 +288,12 @@ def large(asked: Asked) -> Iterator[Job]:
 def figure_13(asked: Asked) -> Iterator[Job]:
     for way in ("DRed", "Absorption Lazy", "Witness"):
         for nodes in (1, 4, 8, 12, 16, 24) if way in asked.ways else ():
-            yield Job(way, partial(spread, way, nodes, asked.seconds), 4.0 if way == "DRed" else 1.0)
+            run = partial(spread, way, nodes, asked.seconds, asked.seed)
+            yield Job(way, run, 4.0 if way == "DRed" else 1.0)
 
 
-def spread(way: str, nodes: int, seconds: float) -> Results:
-    rows = shuffled_links(TransitStub())
+def spread(way: str, nodes: int, seconds: float, seed: int) -> Results:
+    rows = shuffled_links(TransitStub(seed=seed))
     made = network(REACHABLE, way, seconds, nodes)
     try:
         done = [applied(made, insert={"link": rows})]
@@ -290,11 +317,12 @@ def figure_14(asked: Asked) -> Iterator[Job]:
             ("multi", PATHS + "query minCost(X, Y, C).\n" + HOPS, ()),
         ):
             way = f"{name}, {density.name.lower()}"
-            yield Job(way, partial(selecting, way, text, disabled, density, asked.seconds), 3.0)
+            shape = TransitStub(density=density, seed=asked.seed)
+            yield Job(way, partial(selecting, way, text, disabled, shape, asked.seconds), 3.0)
 
 
-def selecting(way: str, text: str, disabled: Sequence[str], density: Density, seconds: float) -> Results:
-    rows = links(TransitStub(density=density))
+def selecting(way: str, text: str, disabled: Sequence[str], shape: TransitStub, seconds: float) -> Results:
+    rows = links(shape)
     made = network(text, "Absorption Lazy", seconds, disabled=disabled)
     try:
         done = [applied(made, insert={"link": rows})]
@@ -317,29 +345,40 @@ SAME = {"8": "7", "10": "9", "12": "11"}
 
 
 def keep(measured: dict[str, list[Result]], figure: str, one: Result) -> None:
-    """Put a result in the place of an older one."""
+    """Put a result in the place of an older one of the same network."""
     here = measured.setdefault(figure, [])
     for at, old in enumerate(here):
-        if (old["way"], old["x"]) == (one["way"], one["x"]):
+        if (old["way"], old["x"], old.get("seed", 0)) == (one["way"], one["x"], one["seed"]):
             here[at] = one
             return
     here.append(one)
 
 
-def work(jobs: list[tuple[str, Job]], minutes: float, measured: dict[str, list[Result]], store: Path) -> None:
+def jobs_of(parts: Sequence[str], asked: Asked, seeds: int) -> list[tuple[str, int, Job]]:
+    """Seed by seed: the dear ones with one seed, unless there is all the time."""
+    return [
+        (part, seed, job)
+        for seed in range(seeds)
+        for part in parts
+        for job in PARTS[part](replace(asked, seed=seed))
+        if seed == 0 or asked.full or not job.dear
+    ]
+
+
+def work(jobs: list[tuple[str, int, Job]], minutes: float, measured: dict[str, list[Result]], store: Path) -> None:
     """Do the jobs, keeping every point as soon as it is measured; what the time does not allow is left as it was."""
     end = time.monotonic() + 60 * minutes
     stopped: set[tuple[str, str]] = set()
     columns = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task("", total=sum(job.needs for _, job in jobs))
-        for part, job in jobs:
-            progress.update(task, description=f"figure {part}, {job.line}")
+        task = progress.add_task("", total=sum(job.needs for _, _, job in jobs))
+        for part, seed, job in jobs:
+            progress.update(task, description=f"figure {part}, {job.line}, seed {seed}")
             if time.monotonic() > end:
                 progress.console.print(f"figure {part}, {job.line}: left out, the {minutes:g} minutes are over")
             elif (part, job.line) not in stopped:
                 for figure, one in job.run():
-                    keep(measured, figure, one)
+                    keep(measured, figure, {**one, "seed": seed})
                     store.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
                     result = one.get("stopped") or f"{one['megabytes']:.3f} MB, {one['seconds']:.2f} s"
                     progress.console.print(f"figure {figure}, {one['way']}, {one['x']}: {result}")
@@ -354,11 +393,18 @@ def main() -> None:
     parser.add_argument("--ways", default=",".join(WAYS), help="which strategies (default: all)")
     parser.add_argument("--budget", type=float, default=10.0, help="CPU seconds after which a transaction is stopped")
     parser.add_argument("--minutes", type=float, default=15.0, help="after which no more points are begun")
-    parser.add_argument("--full", action="store_true", help="with 4,000 links, which take minutes and 3 GB")
+    parser.add_argument("--seeds", type=int, default=1, help="how many networks are drawn for a point (default: 1)")
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="with 4,000 links, which take minutes and 3 GB, and five minutes for a transaction of eager shipping",
+    )
     parser.add_argument("--output", type=Path, default=Path(__file__).parent, help="the folder for regions.*")
     options = parser.parse_args()
     parts = list(dict.fromkeys(SAME.get(one, one) for one in options.figures.split(",")))
     ways = tuple(options.ways.split(","))
+    if options.seeds < 1:
+        parser.error(f"one seed or more, not {options.seeds}")
     for given, known in ((parts, PARTS), (ways, WAYS)):
         for one in given:
             if one not in known:
@@ -367,7 +413,7 @@ def main() -> None:
     measured: dict[str, list[Result]] = json.loads(store.read_text(encoding="utf-8")) if store.exists() else {}
     asked = Asked(ways, options.budget, options.full)
     try:
-        work([(part, job) for part in parts for job in PARTS[part](asked)], options.minutes, measured, store)
+        work(jobs_of(parts, asked, options.seeds), options.minutes, measured, store)
     except KeyboardInterrupt:
         print("interrupted; what was measured is kept")
     regions_report.write(measured, options.output)

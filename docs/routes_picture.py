@@ -58,7 +58,7 @@ def picture() -> str:
     before = routes(db)
     changes = db.apply(delete={"link": [FAILED]})["fastest"]
     after = routes(db)
-    changed = [row["y"] for row in changes.inserted.to_pylist() if row["x"] == SOURCE]
+    changed = [row["To"] for row in changes.inserted.to_pylist() if row["From"] == SOURCE]
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * PANEL} {HEIGHT}" '
         f'font-family="Helvetica, Arial, sans-serif" fill="{INK}">',

@@ -19,6 +19,11 @@ def test_importing_brings_in_nothing_heavy() -> None:
     assert not {"pyspark", "numba", "pyarrow", "numpy", "lark", "sqlglot", "typer", "rich"} & set(loaded)
 
 
+def test_it_runs_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "headwater", "--version"], capture_output=True, text=True, check=True)
+    assert headwater.__version__ in done.stdout
+
+
 def test_every_public_name_is_there() -> None:
     assert {name for name in headwater.__all__ if not hasattr(headwater, name)} == set()
     assert set(headwater.__all__) <= set(dir(headwater))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         GuardError,
         HeadwaterError,
         MissingInputWarning,
+        NearMissWarning,
         ProgramError,
         StateError,
         SyntaxProblem,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         UnknownRelation,
     )
     from headwater.core.functions.registry import register
+    from headwater.core.progress import show_progress
     from headwater.database import Database
     from headwater.engine.guard import Guard
     from headwater.pipeline import compile, compile_file, compile_sql  # noqa: A004
@@ -47,6 +49,7 @@ __all__ = [
     "GuardError",
     "HeadwaterError",
     "MissingInputWarning",
+    "NearMissWarning",
     "ProgramError",
     "Severity",
     "StateError",
@@ -58,6 +61,7 @@ __all__ = [
     "compile_file",
     "compile_sql",
     "register",
+    "show_progress",
 ]
 
 _HOMES = {
@@ -77,12 +81,14 @@ _HOMES = {
     "Severity": "headwater.core.diagnostics",
     "StateError": "headwater.core.errors",
     "SyntaxProblem": "headwater.core.errors",
+    "NearMissWarning": "headwater.core.errors",
     "UnionAllWarning": "headwater.core.errors",
     "UnknownRelation": "headwater.core.errors",
     "compile": "headwater.pipeline",
     "compile_file": "headwater.pipeline",
     "compile_sql": "headwater.pipeline",
     "register": "headwater.core.functions.registry",
+    "show_progress": "headwater.core.progress",
 }
 
 
@@ -93,6 +99,11 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(home), name)
     globals()[name] = value
     return value
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext headwater` in a notebook: the cell magic `%%headwater`, and bars of progress."""
+    import_module("headwater.notebook").load(shell)
 
 
 def __dir__() -> list[str]:

@@ -19,46 +19,37 @@ from typing import Any
 import pyarrow as pa
 
 from headwater import pipeline
-from headwater.core.errors import BudgetSpent, DataError, GuardError, ProgramError, StateError, UnknownRelation
+from headwater.core.alarm import Alarm
+from headwater.core.errors import BudgetSpent, DataError, GuardError, StateError
 from headwater.core.interruption import held_back
-from headwater.core.memory import memory_for
+from headwater.core.pictures.drawing import Drawing
+from headwater.core.progress import ProgressLine, rounds_told, wanted_bar
+from headwater.core.python_warnings import warn_of_alarms
 from headwater.core.types import Type
-from headwater.engine.best.selection import find_identity
+from headwater.depicting import database_html, draw_relation
 from headwater.engine.border.changes import Changes as Changes
 from headwater.engine.border.changes import RelationChange as RelationChange
-from headwater.engine.border.codec import Change, Encoded, arrow_table, asked, encode_changes, in_order, read_change
-from headwater.engine.border.column_names import ColumnNames
-from headwater.engine.border.intake import Header, Intake, Rejected, rejection, take_in
-from headwater.engine.border.learnt_types import Known, all_known, endless_plan, learn, of_file, plan_of, untyped
+from headwater.engine.border.intake import rejection
+from headwater.engine.border.learning_shard import LearningShard
+from headwater.engine.border.learnt_types import Known, of_file, unknown_types
 from headwater.engine.border.lookup import (
-    first_alike,
     kept_values,
     late_rows,
-    named_row,
-    not_asked,
-    refuse_partial,
     time_of,
-    tuples,
-    unknown_relation,
 )
-from headwater.engine.border.reload import base_rows, refill, renumber_symbols
+from headwater.engine.border.reload import base_rows, refill
 from headwater.engine.border.snapshot import Snapshot, pack, replace_file
 from headwater.engine.codes.moments import moment_of
 from headwater.engine.codes.symbols import Codes, Symbols, encode, find_code
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.engine.profile import Profile
+from headwater.engine.reading import StoreReader, find_identity
 from headwater.engine.shard import Follow, Shard
-from headwater.engine.store.budget import Budget
-from headwater.engine.store.index import Matrix
-from headwater.engine.store.states import GONE
-from headwater.following import FollowedQuestion, Follower, QuestionRow, question_row
-from headwater.language.syntax import Query
+from headwater.following import FollowedQuestion, Follower, QuestionRow, question_row, search_rows
 from headwater.pipeline import CompiledProgram
 from headwater.plan.explain import explain
-from headwater.plan.model import Plan, Table
+from headwater.plan.model import Plan
 from headwater.program.inputs import MissingInputs
-from headwater.program.model import Program
-from headwater.program.questions import refuse_unasked
 from headwater.program.time.program_clock import clock_type
 from headwater.program.types.inference import infer
 from headwater.provenance import (
@@ -67,7 +58,7 @@ from headwater.provenance import (
     Chances,
     Critical,
     Fact,
-    Impact,
+    Impacts,
     KeptWorlds,
     NodeBudget,
     Order,
@@ -81,7 +72,6 @@ from headwater.provenance import (
     valid_until,
 )
 
-_SYMBOLS_KEPT = 10_000
 MODES = ("witness", "absorption", "none")
 
 
@@ -101,45 +91,27 @@ class Database:
         """`nodes` bounds absorption provenance, kept or asked for; `order` that of its variables. With `profile`, what
         compiled loops find is counted too (see `profile`), which takes up to as long again."""
         if not isinstance(program, CompiledProgram):
-            raise TypeError(
-                f"Database takes a compiled program, not {type(program).__name__}; write Database(compile(text))"
-            )
+            raise TypeError(f"a compiled program is needed, no {type(program).__name__}; write Database(compile(text))")
         if provenance not in MODES:
             raise ValueError(f"there is no provenance mode {provenance!r}; the modes are {', '.join(MODES)}")
         guard = Guard.of(guard)
-        self._counts_all = profile
-        self._prepare(program, provenance, guard, nodes, order, {}, Symbols())
+        self._prepare(LearningShard(program, guard, {}, Symbols(), counts_all=profile), provenance, nodes, order)
         with held_back():
             self._shard.start()
             self._absorbed = self._absorb(None) if provenance == "absorption" else None
 
-    def _prepare(
-        self,
-        program: CompiledProgram,
-        provenance: str,
-        guard: Guard,
-        nodes: int,
-        order: Order,
-        known: Known,
-        symbols: Symbols,
-    ) -> None:
+    def _prepare(self, held: LearningShard, provenance: str, nodes: int, order: Order) -> None:
         """A database that holds nothing yet, not even the program's own facts."""
-        self.program = program
+        self.program = held.program
         self.provenance = provenance
-        self._running = program
-        self._clock = clock_type(self._model)
+        self._held = held
+        self._clock = clock_type(held.model)
         self._late: dict[str, int] = {}
-        self._missing = MissingInputs(program.checked)
+        self._ringing: tuple[Alarm, ...] = ()
+        self._missing = MissingInputs(self.program.checked)
         self._following = Follower(
-            self._answers, self._suppose, self.apply, lambda relation: relation in self._shard.stores
+            held.answers, self._suppose, self.apply, lambda relation: relation in self._shard.stores
         )
-        self._guard = guard
-        self._symbols = symbols
-        self._known = known
-        self._names = ColumnNames()
-        self._keys = {relation.name: relation.key for relation in self._model.relations if relation.key is not None}
-        self._settled = all_known(self._model, self._known)
-        self._shard = self._new_shard(self._known)
         self._nodes, self._order = NodeBudget(nodes).nodes, Variables(order).order
 
     # Changing
@@ -162,40 +134,64 @@ class Database:
         A row of a stream whose time is later than `now` moves the clock there, and what has ended by then expires. Rows
         that are later than the lateness of their stream allows are set aside in `changes.late`.
         """
+        bar = wanted_bar()
+        if bar is None:
+            return self._transact(insert, delete, strict, cancelled, unread=False)
+        with ProgressLine(quiet=False, text="taking in rows", bar=bar) as progress:
+            told = rounds_told(progress, "deriving", cancelled)
+            return self._transact(insert, delete, strict, told, unread=False)
+
+    def apply_unread(self, insert: Mapping[str, Any], delete: Mapping[str, Any]) -> Changes:
+        """Store rows that no rule can match, and run no rule.
+
+        For those who know the rules, as `Documents` does: where a rule could match, the views are wrong from then on.
+        """
+        return self._transact(insert, delete, True, lambda: False, unread=True)
+
+    def _transact(
+        self,
+        insert: Mapping[str, Any] | None,
+        delete: Mapping[str, Any] | None,
+        strict: bool,
+        cancelled: Callable[[], bool],
+        *,
+        unread: bool,
+    ) -> Changes:
         with held_back() as interruption:
-            inserts = self._take(insert)
-            deletes = self._take(delete)
-            known = self._learnt(inserts)
-            shard = self._shard if known == self._known else self._retyped(known)
-            if shard is not self._shard:  # questions may have waited for these types
-                inserts |= self._take(self._following.rows(shard.stores.keys() & self._shard.stores.keys()))
-            rows = self._encode(inserts, deletes, shard, known)
+            held = self._held
+            inserts, deletes = held.take(insert), held.take(delete)
+            known = held.learnt(inserts)
+            shard = held.typed(known)
+            if shard is not held.shard:  # questions may have waited for these types
+                inserts |= held.take(self._following.rows(shard.stores.keys() & held.shard.stores.keys()))
+            rows = held.encode(inserts, deletes, shard, known)
             if rows.rejected and strict:
                 hint = "correct the rows, declare the relation's types, or pass strict=False to set such rows aside"
                 raise DataError(rejection(rows.rejected, hint))
             before = shard.clock.now
             follow = self._follow(shard, known)
             try:
-                done = shard.apply(rows.inserts, rows.deletes, lambda: interruption.noted or cancelled(), follow=follow)
+                done = shard.apply(
+                    rows.inserts, rows.deletes, lambda: interruption.noted or cancelled(), follow=follow, unread=unread
+                )
             except GuardError:
-                self._shed_symbols()  # those that it made take memory for nothing
+                held.shed_symbols(self._absorbs)  # nothing refers to the symbols that it made
                 raise
             late = (
-                late_rows(shard.stores, rows.inserts, done.late, self._symbols, self._time(before)) if done.late else ()
+                late_rows(shard.stores, rows.inserts, done.late, held.symbols, self._time(before)) if done.late else ()
             )
             if self._absorbed is not None:
                 self._absorbed.keep(shard)
             self._missing.give(inserts)
             for row in late:
                 self._late[row.relation] = self._late.get(row.relation, 0) + 1
-            if shard is not self._shard:
-                self._shard, self._known = shard, known
-                self._settled = all_known(self._model, known)
-            self._names.learnt.update(
+            held.adopt(shard, known)
+            held.names.learnt.update(
                 (name, intake.learnt) for name, intake in inserts.items() if intake.learnt and name in rows.inserts
             )
-            found = self._following.note(self._changes(done.changes, rows.rejected, late))
-            self._shed_symbols()
+            found = self._following.note(held.changes(done.changes, rows.rejected, late))
+            held.shed_symbols(self._absorbs)
+        self._tell(done.alarms)
         return found
 
     def advance(self, time: Any) -> Changes:
@@ -205,11 +201,18 @@ class Database:
         if before is not None and now < before:
             raise DataError(f"error[HW803]: time does not go back: it is {self.now} already, not {time}")
         with held_back() as interruption:
-            follow = self._follow(self._shard, self._known)
+            follow = self._follow(self._shard, self._held.known)
             done = self._shard.apply({}, {}, lambda: interruption.noted, now, follow)
             if self._absorbed is not None:
                 self._absorbed.keep(self._shard)
-            return self._following.note(self._changes(done.changes, ()))
+            found = self._following.note(self._held.changes(done.changes, ()))
+        self._tell(done.alarms)
+        return found
+
+    def _tell(self, ringing: tuple[Alarm, ...]) -> None:
+        """Warn of alarms that did not ring before."""
+        came, self._ringing = [alarm for alarm in ringing if alarm not in self._ringing], ringing
+        warn_of_alarms(came)
 
     @property
     def now(self) -> Any:
@@ -234,43 +237,45 @@ class Database:
 
     def without(self, facts: Mapping[str, Any]) -> Changes:
         """What would change if these rows were deleted; nothing is changed."""
-        rows = self._encode({}, self._take(facts), self._shard, self._known)
+        return self.suppose(delete=facts)
+
+    def suppose(self, insert: Mapping[str, Any] | None = None, delete: Mapping[str, Any] | None = None) -> Changes:
+        """What `apply` would change with the same rows; nothing is changed."""
+        held = self._held
+        inserts, deletes = held.take(insert), held.take(delete)
+        known = held.learnt(inserts)
+        if known != held.known:
+            raise DataError(unknown_types(held.known, known))
+        rows = held.encode(inserts, deletes, held.shard, known)
         if rows.rejected:
             raise DataError(rejection(rows.rejected, "correct the rows: they must fit the relation"))
         with held_back():
-            if self._absorbed is not None:
-                changes = self._absorbed.without(rows.deletes)
-            else:
-                changes = self._shard.without(rows.deletes)
-        return self._changes(changes, ())
+            if self._absorbed is not None and not rows.inserts:
+                return held.changes(self._absorbed.without(rows.deletes), ())
+            return held.changes(held.shard.suppose(rows.inserts, rows.deletes), ())
 
     # Reading
 
     def rows(self, relation: str) -> set[tuple[Any, ...]]:
         """The rows of a relation or view, as a set of tuples; in columns of type `any`, 1, 1.0 and True differ."""
         self._missing.warn(relation)
-        return set(tuples(self._table(relation), self._asked_for(relation), self._symbols))
+        return self._held.tuples(relation)
 
     def table(self, relation: str) -> pa.Table:
         """The rows of a relation or view, as an Arrow table: of an SQL query, equal rows too, in its order."""
         self._missing.warn(relation)
-        return self._arrow(self._table(relation), self._asked_for(relation), self._symbols)
-
-    def _asked_for(self, relation: str) -> Matrix:
-        """The rows that are there, as codes; of those that a query sorts and cuts, what it asks for."""
-        codes, query = self._visible(relation), self._ordering(relation)
-        return codes if query is None else codes[in_order(self._table(relation), codes, self._symbols, query)]
+        return self._held.arrow(relation)
 
     def is_ordered(self, relation: str) -> bool:
         """Whether `table` gives the rows in an order that the program asks for."""
-        query = self._ordering(relation)
+        query = self._held.ordering(relation)
         return query is not None and bool(query.order)
 
     def count(self, relation: str) -> int:
         """How many rows there are, each as often as it is there."""
         self._missing.warn(relation)
-        found = int(self._visible(relation).shape[0])
-        query = self._ordering(relation)
+        found = int(self._held.visible(relation).shape[0])
+        query = self._held.ordering(relation)
         if query is None:
             return found
         found = max(0, found - query.offset)
@@ -284,21 +289,20 @@ class Database:
         What is missing is derived, and dropped again; nothing is changed.
         """
         self._missing.warn(view)
-        return self._following.ask(question_row(self._model, self._table(view), given))
+        return self._following.ask(question_row(self._held.model, self._held.table(view), given))
 
     def follow(self, view: str, /, **given: Any) -> FollowedQuestion:
         """The same, maintained from now on: `.rows`, `.changes` after each transaction, and `.close()`."""
-        return self._following.follow(question_row(self._model, self._table(view), given))
-
-    def _answers(self, query: Query) -> set[tuple[Any, ...]]:
-        store = self._shard.stores[query.atom.relation]
-        codes = store.data[: store.size][store.stamp[: store.size] > GONE]
-        return set(tuples(store.table, asked([query], store.table, codes, self._symbols), self._symbols))
+        return self._following.follow(question_row(self._held.model, self._held.table(view), given))
 
     def _suppose(self, question: QuestionRow) -> set[tuple[Any, ...]]:
-        rows = self._encode(self._take({question.relation: [question.values]}), {}, self._shard, self._known)
+        found = search_rows(self._shard, self._held.model.relation(question.query.atom.relation), question)
+        if found is not None:
+            return found
+        given = self._held.take({question.relation: [question.values]})
+        rows = self._held.encode(given, {}, self._shard, self._held.known)
         with held_back():
-            return self._shard.supposing(rows.inserts, lambda: self._answers(question.plain))
+            return self._shard.supposing(rows.inserts, lambda: self._held.answers(question.plain))
 
     def why(self, relation: str, row: tuple[Any, ...]) -> Proof:
         """Why a row is there: its proof down to base facts, with the moment each of them ends."""
@@ -342,33 +346,31 @@ class Database:
         more than `nodes`, it is `Bounds`.
         """
         row, codes = self._row(relation, row, encode)  # its values may be those of another world alone
-        known = partial(self._base, instead="only base facts can fail")
+        known = partial(self._held.base, instead="only base facts can fail")
         chance = chance_of(facts, known, self._as_kept)
         with held_back() as interruption:
             return self._questions.probability(relation, codes, chance, interruption.check)
 
-    def blast_radius(self, relation: str) -> list[Impact]:
+    def blast_radius(self, relation: str) -> Impacts:
         """The base facts of a relation by how many rows of the queried views are there only because of each."""
-        table = self._base(relation, "only base facts can be asked about").name
-        views = {view: partial(self._asked, view) for view in self.program.outputs}
+        table = self._held.base(relation, "only base facts can be asked about").name
+        views = {view: partial(self._held.asked, view) for view in self.program.outputs}
         with held_back() as interruption:
             return self._questions.impact(table, views, interruption.check)
 
     @property
     def _questions(self) -> Questions:
-        plan = partial(self._endless, self._shard, self._known)
-        return Questions(self._shard, plan, self._absorbed, self._nodes, self._order)
+        return Questions(self._shard, self._endless, self._absorbed, self._nodes, self._order)
 
     def _follow(self, shard: Shard, known: Known) -> Follow | None:
         """What keeps absorption provenance in step with a transaction of the engine."""
         if self._absorbed is None:
             return None
-        plan = shard.plan if shard is self._shard else self._endless(shard, known)
+        plan = shard.plan if shard is self._shard else self._held.endless_plan(shard, known)
         return partial(self._absorbed.follow, shard, plan)
 
-    def _endless(self, shard: Shard, known: Known) -> Plan:
-        """The plan of an engine without leases, for provenance."""
-        return shard.plan if self._clock is None else endless_plan(self._running, known)
+    def _endless(self) -> Plan:
+        return self._held.endless_plan(self._shard, self._held.known)
 
     def _present(self, relation: str, row: tuple[Any, ...]) -> tuple[tuple[Any, ...], Codes]:
         """A row that a user asks about, as a tuple and as codes; it must be there."""
@@ -384,24 +386,56 @@ class Database:
 
     def plan(self) -> str:
         """The plan that runs now, as text, with the join orders that the data has led to."""
-        return explain(self._shard.plan, infer(self._model, self._known))
+        return explain(self._shard.plan, infer(self._held.model, self._held.known))
 
     @property
     def nbytes(self) -> int:
         """Bytes held by all stored rows, with their indexes and witnesses."""
         return self._shard.nbytes
 
+    # Showing
+
+    def draw(
+        self,
+        relation: str,
+        over: Any = None,
+        *,
+        source: str | None = None,
+        target: str | None = None,
+        around: str | None = None,
+        hops: int = 2,
+        most: int = 1_000,
+    ) -> Drawing:
+        """The rows of a relation as edges between the values of two columns, as a drawing (SVG).
+
+        `over` is laid over it in another colour: a proof, a row of any view (its longest list, else its first two
+        values, is a path), or a list of these. `source` and `target` name the columns; by default the first two that
+        can hold ids. Of a graph with more than `most` nodes, and with `around`, those within `hops` of one are drawn.
+        Where a relation has columns `lat` and `lon` for all nodes, they lie as on a map.
+        """
+        return draw_relation(self, relation, over, source=source, target=target, around=around, hops=hops, most=most)
+
+    def _repr_html_(self) -> str:
+        """Relations with their sizes, and the memory that they take, for notebooks."""
+        return database_html(self)
+
     # Keeping
+
+    @property
+    def reader(self) -> StoreReader:
+        """The tables as they are now, for those that read rows by their codes; a new one after every change."""
+        return StoreReader(self._shard.stores, self._held.symbols)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the database to one file, atomically: a save that is cut off leaves the old file as it was."""
+        held, guard = self._held, self._held.guard
         about = {
             "program": self.program.text,
             "disabled": list(self.program.disabled),
             "provenance": self.provenance,
-            "guard": [self._guard.rows, self._guard.rounds, self._guard.computed, self._guard.memory],
-            "known": {name: [kind and kind.value for kind in kinds] for name, kinds in self._known.items()},
-            "columns": self._names.learnt,
+            "guard": [guard.rows, guard.rounds, guard.computed, guard.memory],
+            "known": {name: [kind and kind.value for kind in kinds] for name, kinds in held.known.items()},
+            "columns": held.names.learnt,
             "late": self._late,
             "missing": list(self._missing.names),
             "nodes": self._nodes,
@@ -433,166 +467,72 @@ class Database:
     @classmethod
     def _opened(cls, snapshot: Snapshot, path: str | PathLike[str]) -> Database:
         about = snapshot.about
-        try:
-            program = pipeline.compile_saved(
-                about["program"], name=f"program saved in {path}", disabled=about["disabled"]
-            )
-        except ProgramError as problem:
-            raise StateError(
-                f"the program saved in {path} does not compile here; register the functions it calls first\n{problem}"
-            ) from problem
+        program = pipeline.compile_saved(about["program"], name=f"program saved in {path}", disabled=about["disabled"])
         if about["provenance"] not in MODES or about["order"] not in ("value", "arrival"):
             raise ValueError("there is no such provenance")
         self = cls.__new__(cls)
-        self._counts_all = False
-        self._prepare(
-            program,
-            about["provenance"],
-            Guard(*about["guard"]),
-            about["nodes"],
-            about["order"],
-            of_file(program.rewritten, about["known"]),
-            Symbols(snapshot.symbols),
-        )
-        self._names.restore({name: store.table for name, store in self._shard.stores.items()}, about["columns"])
+        known, symbols = of_file(program.rewritten, about["known"]), Symbols(snapshot.symbols)
+        held = LearningShard(program, Guard(*about["guard"]), known, symbols)
+        self._prepare(held, about["provenance"], about["nodes"], about["order"])
+        held.restore_names(about["columns"])
         self._late = {str(name): int(count) for name, count in about["late"].items()}
         self._missing.keep(about.get("missing", ()))
         snapshot.fill(self._shard)
         self._absorbed = self._absorb(about["worlds"]) if self.provenance == "absorption" else None
         return self
 
-    def _absorb(self, packed: Mapping[str, Any] | None) -> KeptWorlds:
-        plan = self._endless(self._shard, self._known)
-        return KeptWorlds(self._shard, plan, self._nodes, self._order, packed)
+    @classmethod
+    def holding(
+        cls,
+        program: CompiledProgram,
+        known: Known,
+        columns: Mapping[str, Sequence[str]],
+        rows: Shard,
+        guard: Guard,
+        nodes: int = NODES,
+    ) -> Database:
+        """A database over the base rows, and the clock, of an engine with the same base tables; views are derived."""
+        self = cls.__new__(cls)
+        self._absorbed = None
+        self._prepare(LearningShard(program, guard, dict(known), rows.symbols), "witness", nodes, "value")
+        self._held.restore_names(columns)
+        self._missing.keep(())
+        with held_back():
+            refill(rows, self._shard, base_rows(rows))
+        return self
 
     # Inside
 
     @property
-    def _model(self) -> Program:
-        return self._running.rewritten
+    def _shard(self) -> Shard:
+        return self._held.shard
 
-    def _new_shard(self, known: Known, symbols: Symbols | None = None) -> Shard:
-        self._running = self._running.fitted(known)
-        plan = plan_of(self._model, known)
-        budget = Budget(self._guard.bytes_of(memory_for()))
-        shard = Shard(plan, self._symbols if symbols is None else symbols, self._keys, self._guard, budget=budget)
-        shard.meter.counts_all = self._counts_all
-        return shard
+    def _absorb(self, packed: Mapping[str, Any] | None) -> KeptWorlds:
+        return KeptWorlds(self._shard, self._endless(), self._nodes, self._order, packed)
 
-    def _table(self, name: str) -> Table:
-        store = self._shard.stores.get(name)
-        if store is None or store.table.bag or store.table.asks or store.table.part:
-            raise UnknownRelation(unknown_relation(name, self.program))
-        refuse_partial(self._model.relation(name), self.program.outputs)
-        return store.table
-
-    def _base(self, name: str, instead: str = "change the base relations it follows from") -> Table:
-        try:
-            relation = self._model.relation(name)
-        except KeyError:
-            raise UnknownRelation(unknown_relation(name, self.program)) from None
-        if relation.derived:
-            names = ", ".join(f"`{base.name}`" for base in self.program.checked.relations if not base.derived)
-            raise DataError(f"`{name}` is derived by rules; {instead} ({names})")
-        return self._shard.stores[name].table
-
-    def _take(self, rows: Mapping[str, Any] | None) -> dict[str, Intake]:
-        if rows is not None and not isinstance(rows, Mapping):
-            raise DataError(f"rows come by relation, {{'name': rows}}, not as {type(rows).__name__}")
-        return {name: take_in(self._header(name), given) for name, given in (rows or {}).items()}
-
-    def _header(self, relation: str) -> Header:
-        return self._names.header(self._base(relation), self._model.relation(relation))
-
-    def _ordering(self, relation: str) -> Query | None:
-        """The query that asks for a relation's rows in an order, or for some of them only."""
-        queries = (query for query in self._model.queries if query.atom.relation == relation)
-        return next((query for query in queries if query.order or query.offset or query.limit is not None), None)
-
-    def _learnt(self, inserts: Mapping[str, Intake]) -> Known:
-        return self._known if self._settled else learn(self._model, self._known, inserts)
-
-    def _retyped(self, known: Known) -> Shard:
-        """A shard with these types that holds the rows there are."""
-        shard = self._new_shard(known)
-        refill(self._shard, shard, base_rows(self._shard))
-        return shard
-
-    def _shed_symbols(self) -> None:
-        """Forget strings and lists that no row holds any more, once they are most of those that are known.
-
-        What is left is loaded anew, which costs no more than what went.
-        """
-        held = sum(store.count * store.width for store in self._shard.stores.values())
-        if len(self._symbols) < max(_SYMBOLS_KEPT, 8 * held):
-            return
-        fresh = Symbols()
-        shard = self._new_shard(self._known, fresh)
-        rows = base_rows(self._shard)
-        renumber_symbols(self._shard, rows, fresh)
-        refill(self._shard, shard, rows)
+    def _absorbs(self, shard: Shard) -> bool:
+        """Whether absorption provenance could go on with a shard that numbers its symbols anew."""
         if self._absorbed is not None:
             try:
-                self._absorbed = KeptWorlds(shard, self._endless(shard, self._known), self._nodes, self._order)
-            except BudgetSpent:  # in another order the same functions may need more nodes: then nothing is forgotten
-                return
-        self._symbols, self._shard = fresh, shard
+                plan = self._held.endless_plan(shard, self._held.known)
+                self._absorbed = KeptWorlds(shard, plan, self._nodes, self._order)
+            except BudgetSpent:  # in another order the same functions may need more nodes
+                return False
+        return True
 
     def _time(self, moment: int | None) -> Any:
         """A moment as users write it."""
-        return time_of(moment, self._clock, self._symbols)
-
-    def _alive(self, relation: str, row: tuple[Any, ...]) -> int:
-        """The number of a row that is there."""
-        row, codes = self._row(relation, row, find_code)
-        found = find_identity(self._shard.stores[relation], codes)
-        if found < 0:
-            raise DataError(f"{relation}{row!r} is not there; ask why_not({relation!r}, {row!r})")
-        return found
-
-    def _encode(
-        self, inserts: Mapping[str, Intake], deletes: Mapping[str, Intake], shard: Shard, known: Known
-    ) -> Encoded:
-        unknown = () if self._settled else untyped(self._model, known)
-        nulls = shard.plan.holds_nulls
-        return encode_changes(shard.stores, inserts, deletes, self._symbols, holds_nulls=nulls, untyped=unknown)
-
-    def _visible(self, relation: str) -> Matrix:
-        store = self._shard.stores[self._table(relation).name]
-        refuse_unasked(self._model.queries, relation)
-        return self._asked(relation, store.data[: store.size][store.stamp[: store.size] > GONE])
-
-    def _asked(self, relation: str, codes: Matrix) -> Matrix:
-        """Of these rows those that a query asks for, if the relation is queried."""
-        return asked(self._model.queries, self._shard.stores[relation].table, codes, self._symbols)
-
-    def _changes(
-        self, changes: Mapping[str, Change], rejected: tuple[Rejected, ...], late: tuple[Rejected, ...] = ()
-    ) -> Changes:
-        symbols = self._symbols  # the codes are of now; the database may number its symbols anew later
-
-        def change_of(name: str, queries: Sequence[Query] | None = None) -> RelationChange:
-            table = self._table(name)
-            asking = self._model.queries if queries is None else queries
-            return RelationChange(*read_change(asking, table, self._names.of(table), changes.get(name), symbols))
-
-        return Changes(self.program.outputs, change_of, rejected, late)
-
-    def _arrow(self, table: Table, codes: Matrix, symbols: Symbols) -> pa.Table:
-        return arrow_table(table, self._names.of(table), codes, symbols)
+        return time_of(moment, self._clock, self._held.symbols)
 
     def _row(
         self, relation: str, row: Any, code_of: Callable[[Any, Type, Symbols], int]
     ) -> tuple[tuple[Any, ...], Codes]:
-        """One row a user asks about, as a tuple and as codes of what is stored; time and lease count for nothing."""
-        table = self._table(relation)
-        values, codes = named_row(table, self._names.of(table), row, code_of, self._symbols)
-        queries = [*self._model.queries, *self._following.queries(relation)]
-        if self._model.relation(relation).ways and not asked(queries, table, codes, self._symbols).size:
-            raise not_asked(relation, values)
-        return values, first_alike(table, codes, self._visible(relation)) if table.hidden else codes
+        return self._held.row(relation, row, code_of, self._following.queries(relation))
+
+    def _alive(self, relation: str, row: tuple[Any, ...]) -> int:
+        return self._held.alive(relation, row, self._following.queries(relation))
 
     def _as_kept(self, relation: str, row: Any) -> tuple[Any, ...]:
         """A base fact that a user names, in the values that provenance has for it."""
         values, _ = self._row(relation, row, find_code)
-        return kept_values(self._table(relation), values)
+        return kept_values(self._held.table(relation), values)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+from headwater.core.types import Type
 from headwater.engine.border.changes import Changes, RelationChange
-from headwater.engine.border.lookup import check_fits
+from headwater.engine.border.lookup import check_fits, tuples
+from headwater.engine.codes.fitting import fit
+from headwater.engine.codes.symbols import find_code
+from headwater.engine.shard import Shard
 from headwater.language.syntax import Query
 from headwater.plan.model import Table
-from headwater.program.model import Program
+from headwater.program.model import Program, Relation
 from headwater.program.questions import filled, query_for, question_columns, questions_of
+from headwater.rewrite.demand.searched_ways import given_ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +44,42 @@ def question_row(model: Program, table: Table, given: Mapping[str, Any]) -> Ques
     query = query_for(model.queries, table.name, given)
     for name, at in zip(query.parameters, question_columns(query), strict=True):
         check_fits(given[name], table.types[at], f"`${name}` of `{table.name}`")
-    values = (given[name] for name in query.parameters)
-    return QuestionRow(query, tuple(tuple(value) if isinstance(value, list) else value for value in values))
+    return QuestionRow(query, tuple(_as_key(given[name]) for name in query.parameters))
+
+
+def _as_key(value: Any) -> Any:
+    """The value as it is counted by: a list as a tuple, and every NaN as the same one."""
+    if isinstance(value, list):
+        return tuple(value)
+    return math.nan if value != value else value
+
+
+def search_rows(shard: Shard, relation: Relation, question: QuestionRow) -> set[tuple[Any, ...]] | None:
+    """The answers to a question that gives one or both ends of ways, searched for; None where rules must derive them.
+
+    Nothing is kept. See `headwater.rewrite.demand.searched_ways`.
+    """
+    search = relation.search
+    given = () if search is None else given_ends(question.query, search)
+    if search is None or not given:
+        return None
+    steps, kinds = shard.stores[search.steps].table.types, shard.stores[relation.name].table.types
+    types = [kinds[at] for at in search.ends]
+    if types != [steps[at] for at in (search.leaves, search.arrives)]:
+        return None
+    if any(kind is Type.FLOAT or kind.is_mixed for kind in types):
+        return None  # whether two such values are one is a question for the rules
+    values = dict(zip(question_columns(question.query), question.values, strict=True))
+    ends = {at: fit(values[at], kinds[at]) for at in given}
+    codes = {at: find_code(ends[at], kinds[at], shard.symbols) for at in given}
+    if len(given) == 2:
+        found = shard.search_between(search, codes[search.source], codes[search.target])
+        if found is None:
+            return None
+        row = tuple(ends.get(at, found.cost) for at in range(relation.arity))
+        return set() if found.cost is None else {row}
+    reached = shard.search_from(search, given[0], codes[given[0]])
+    return None if reached is None else set(tuples(shard.stores[relation.name].table, reached, shard.symbols))
 
 
 class Follower:

@@ -33,7 +33,7 @@ def test_how_it_runs_on_shards(program: str) -> None:
     shown = run(program, "--stage", "spark")
     assert shown.exit_code == 0
     assert shown.stdout.startswith("decomposed: ")
-    assert "view best(s, d, c): by d" in shown.stdout
+    assert "view best(S, D, C): by D" in shown.stdout
 
 
 def test_stages(program: str) -> None:
@@ -150,3 +150,17 @@ def test_a_view_with_a_mistake(tmp_path: Path) -> None:
     found = run(str(path))
     assert found.exit_code == 1
     assert "error[HW252]" in found.stderr
+
+
+def test_the_cost_of_a_view_and_what_is_chosen(tmp_path: Path) -> None:
+    view, orders = tmp_path / "view.lorel", tmp_path / "orders.jsonl"
+    view.write_text("define view V as A = select o from Orders o, o.items i where i.p > 2 with o.id;", "utf-8")
+    orders.write_text('{"id": 1, "items": [{"p": 3}, {"p": 4}]}\n{"id": 2}\n', encoding="utf-8")
+    result = run(str(view), "--explain-cost", "--input", f"Orders={orders}")
+    assert result.exit_code == 0, result.output
+    first, second, name, recompute, *_ = result.output.splitlines()
+    assert (first, second) == (
+        "12 rows: a transaction is followed, and from 16,671 changed edges on the",
+        "views are computed anew",
+    )
+    assert (name, recompute) == ("V.A", "  recompute: 8 objects")  # orders, items, prices, and the id of each

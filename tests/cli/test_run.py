@@ -124,12 +124,12 @@ def test_csv_of_several_views_needs_a_choice() -> None:
     assert result.exit_code == 2
     assert "--query" in result.stderr
     result = run("two.dl", "--input", "link=links.csv", "--format", "csv", "--query", "source(X)")
-    assert result.stdout == "x\na\nb\nc\n"
+    assert result.stdout == "X\na\nb\nc\n"
 
 
 def test_a_query_in_place_of_the_programs() -> None:
     result = reach("--format", "csv", "--query", 'reachable(b, "c")', "--query", "reachable(a, Y).")
-    assert result.stdout == "x,y\na,b\na,c\na,d\nb,c\n"
+    assert result.stdout == "X,Y\na,b\na,c\na,d\nb,c\n"
     assert reach("--query", "nothing(X)").exit_code == 1
     assert reach("--query", "p(").exit_code == 1
     assert reach("--query", "p(1). q(2)").exit_code == 2
@@ -256,7 +256,7 @@ def test_bad_rows_are_set_aside_and_reported() -> None:
     write("cost.dl", "total(sum<C>) :- link(X, Y, C).\n")
     result = run("cost.dl", "--input", "link=bad.csv", "--output", "out")
     assert result.exit_code == 0
-    assert Path("out/total.csv").read_text() == "c\n3\n"
+    assert Path("out/total.csv").read_text() == "sum\n3\n"
     assert "warning[HW801]: 2 rows set aside" in result.stderr
     assert "bad.csv:3: column `c`: 'x' is not a valid int" in result.stderr
     assert "bad.csv:4: 1 value for 3 columns" in result.stderr
@@ -461,9 +461,9 @@ def test_time_comes_from_the_rows_and_moves_on() -> None:
     write("hits.csv", "t,p\n1,a\n5,b\n")
     write("more.jsonl", '{"_change_type": "insert", "t": 12, "p": "c"}\n')
     first = run("hits.dl", "--input", "hit=hits.csv", "--format", "csv")
-    assert first.stdout.split() == ["p", "a", "b"]
+    assert first.stdout.split() == ["P", "a", "b"]
     later = run("hits.dl", "--input", "hit=hits.csv", "--changes", "hit=more.jsonl", "--format", "csv")
-    assert later.stdout.split() == ["p", "b", "c"]
+    assert later.stdout.split() == ["P", "b", "c"]
     last = run("hits.dl", "--input", "hit=hits.csv", "--until", "15", "--show", "changes")
     assert "until 15" in last.stdout
     write("bad.csv", "t,p\nx,a\n")
@@ -498,3 +498,22 @@ def test_an_optional_relation_or_an_empty_file_of_changes_is_no_reason_to_warn()
     write("none.csv", "_change_type,x\n")
     for given in (("--optional", "closed"), ("-c", "closed=none.csv")):
         assert run("joined.dl", "-i", "link=links.csv", *given, "--format", "csv").exit_code == 0
+
+
+def test_rows_with_a_ttl_alone_live_by_the_clock_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write("alive.dl", "relation alive(node: string) ttl 1 minute. up(X) :- alive(X).\n")
+    write("alive.csv", "node\nx\n")
+    assert "up: 1 row" in run("alive.dl", "-i", "alive=alive.csv").stdout
+    begun = run("alive.dl", "-i", "alive=alive.csv", "--now", "2026-01-01", "--until", "2026-01-01 00:00:59")
+    assert "up: 1 row" in begun.stdout
+    ended = run("alive.dl", "-i", "alive=alive.csv", "--now", "2026-01-01", "--until", "2026-01-01 00:01:00")
+    assert "up: 0 rows" in ended.stdout
+    wrong = run("alive.dl", "-i", "alive=alive.csv", "--now", "noon")
+    assert (wrong.exit_code, "HW803" in wrong.stderr) == (1, True)
+    write("counted.dl", "relation alive(node: string) ttl 60. up(X) :- alive(X).\n")
+    unknown = run("counted.dl", "-i", "alive=alive.csv")
+    assert (unknown.exit_code, "--now" in unknown.stderr) == (1, True)
+    assert "up: 1 row" in run("counted.dl", "-i", "alive=alive.csv", "--now", "7").stdout

@@ -86,3 +86,14 @@ def test_an_object_with_many_members_may_not_repeat_one(folder: Path) -> None:
     (folder / "orders.jsonl").write_text(f'{{"id": 1, {many}, "m30": 1}}')
     result = CliRunner().invoke(app, ["run", "view.lorel", "-i", "Orders=orders.jsonl", "--strict"])
     assert "the object has this member already" in result.output
+
+
+def test_documents_of_which_some_have_no_id_are_warned_of(folder: Path) -> None:
+    arguments = ["run", "view.lorel", "-i", "Orders=orders.jsonl"]
+    assert "known by their places" not in CliRunner().invoke(app, arguments).output
+    with (folder / "orders.jsonl").open("a") as out:
+        out.write('\n{"items": []}')
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0
+    assert "warning: Orders: 1 document without `id`, so that all are known by their places" in result.stderr
+    assert "--key Orders=id" in result.stderr

@@ -9,9 +9,15 @@ import pytest
 from typer.testing import CliRunner
 
 from headwater.cli.main import app
-from headwater.network.protocols import PROTOCOLS
+from headwater.network.protocols import EVENT_PROTOCOLS, PROTOCOLS
 
 NET = "src,dst,latency_ms,cost\na,b,5,1\nb,c,5,2\na,c,20,5\nc,d,3,1\n"
+
+ALONE = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">
+  <node id="faro"/>
+  <node id="a"/><node id="b"/><edge source="a" target="b"/>
+</graph></graphml>
+"""
 
 
 @pytest.fixture
@@ -29,7 +35,7 @@ def run(*given: str, status: int = 0) -> str:
 
 def test_the_pack_is_listed() -> None:
     listed = run("--list")
-    assert [line.split()[0] for line in listed.splitlines()] == list(PROTOCOLS)
+    assert [line.split()[0] for line in listed.splitlines()] == [*PROTOCOLS, *EVENT_PROTOCOLS]
     assert all(len(line.split()) > 3 for line in listed.splitlines())
 
 
@@ -110,6 +116,8 @@ def test_a_picture_is_drawn(net: Path) -> None:
         (["path_vector", "-t", "net.csv", "--until", "-1"], 2, "--until"),
         (["path_vector", "-t", "net.csv", "--plot", "out.gif"], 2, ".png"),
         (["path_vector", "-t", "net.csv", "--plot", "gone/out.png"], 2, "is no folder"),
+        (["path_vector", "-t", "net.csv", "--playback", "gone/run.json"], 2, "is no folder"),
+        (["path_vector", "-t", "alone.graphml"], 1, "alone.graphml:2:3"),
         (["dynamic_source_routing", "-t", "net.csv"], 1, "HW806"),
         (["dynamic_source_routing", "-t", "net.csv", "-i", "request=strange.csv"], 1, "HW814"),
         (["dynamic_source_routing", "-t", "net.csv", "-i", "requests=strange.csv"], 2, "did you mean `request`"),
@@ -125,6 +133,7 @@ def test_bad_input_is_told_and_nothing_runs(
 ) -> None:
     (net / "strange.csv").write_text("src,dst\nzz,d\n")
     (net / "minus.csv").write_text("src,dst,latency_ms\na,b,5\nb,c,-5\n")
+    (net / "alone.graphml").write_text(ALONE)
     (net / "stranger.csv").write_text("time,event,arguments\n5,fail node,zz\n")
     (net / "plain.dl").write_text("reach(X, Y) :- link(X, Y).\nreach(X, Y) :- link(X, Z), reach(Z, Y).\n")
     (net / "far.dl").write_text("r(@X, @Y) :- #link(@X, @Y).\nfar(@Z, @X) :- r(@X, @Y), r(@Y, @Z).\n")

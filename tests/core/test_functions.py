@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headwater.core.errors import CheckProblem
 from headwater.core.functions.builtins import BUILTINS
@@ -192,3 +194,33 @@ def test_names_that_cannot_be_registered(name: str) -> None:
 def test_a_type_that_does_not_exist_cannot_be_registered() -> None:
     with pytest.raises(ValueError, match="there is no type 'integer'"):
         register("twice", ("integer",), "int")(lambda value: value)
+
+
+KEYED = st.one_of(
+    st.none(),
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(allow_nan=False),
+    st.text(max_size=4),
+    st.lists(st.integers(-3, 3), max_size=3).map(tuple),
+)
+
+
+def rank(value: Any) -> tuple[Any, ...]:
+    """How sort keys sort: numbers, texts, lists, nulls."""
+    match value:
+        case None:
+            return (4,)
+        case int() | float():
+            return 1, value
+        case str():
+            return 2, value
+        case _:
+            return 3, tuple(map(rank, value))
+
+
+@given(st.tuples(KEYED, KEYED), st.tuples(KEYED, KEYED))
+def test_sort_keys_sort_as_the_values_do(one: tuple[Any, Any], other: tuple[Any, Any]) -> None:
+    keys = [call("sort_key", *pair) for pair in (one, other)]
+    first, second = (tuple(map(rank, pair)) for pair in (one, other))
+    assert (keys[0] < keys[1]) == (first < second)
+    assert (call("reverse_sort_key", keys[0]) > call("reverse_sort_key", keys[1])) == (first < second)

@@ -184,7 +184,7 @@ def test_a_sum_may_make_a_round_for_each_row_that_it_adds_up() -> None:
 
 def test_the_guard_is_on_by_default() -> None:
     assert Guard(None, 30_000, 20_000_000, 0.5) == DEFAULT_GUARD
-    assert hw.Database(hw.compile("v(X) :- r(X)."))._guard == DEFAULT_GUARD
+    assert hw.Database(hw.compile("v(X) :- r(X)."))._held.guard == DEFAULT_GUARD
 
 
 def test_a_recursion_that_ends_below_the_bound_is_not_stopped() -> None:
@@ -221,3 +221,15 @@ def test_rows_are_bounded_whatever_derives_them(text: str) -> None:
 def test_a_bound_that_is_none(bad: Any) -> None:
     with pytest.raises(ValueError, match="a guard is a number of rows and rounds from 1 on"):
         hw.Database(hw.compile("v(X) :- r(X)."), guard=bad)
+
+
+def test_the_rows_of_a_recursion_that_computes_have_a_bound_of_their_own() -> None:
+    text = "relation s(x: int). n(X) :- s(X). n(Y) :- n(X), Y = X + 1, X < {most}."
+    guard = Guard(rows=None, rounds=None, computed=50, memory=None)
+    db = hw.Database(hw.compile(text.format(most=50)), guard=guard)
+    db.apply(insert={"s": [(1,)]})
+    assert db.count("n") == 50
+    db = hw.Database(hw.compile(text.format(most=51)), guard=guard)
+    with pytest.raises(hw.GuardError, match="made more than 50 rows"):
+        db.apply(insert={"s": [(1,)]})
+    assert db.count("n") == db.count("s") == 0

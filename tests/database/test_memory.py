@@ -50,7 +50,8 @@ def edges(nodes: int, count: int) -> list[tuple[int, int]]:
 def test_a_transaction_that_needs_too_much_memory_leaves_no_trace(case: str) -> None:
     text, nodes, count, view = GROWING[case]
     rows = edges(nodes, count)
-    db, twin = (hw.Database(hw.compile(text), guard=guard) for guard in (hw.Guard(memory=4_000_000), None))
+    program = hw.compile(text, disabled=["linear_recursion"])
+    db, twin = (hw.Database(program, guard=guard) for guard in (hw.Guard(memory=4_000_000), None))
     for one in (db, twin):
         one.apply(insert={"e": rows[:20]})
     before = db.rows(view)
@@ -167,7 +168,7 @@ def test_the_bound_is_saved(tmp_path: Path) -> None:
     db = hw.Database(hw.compile(CLOSURE), guard=guard)
     db.save(tmp_path / "db")
     again = hw.Database.open(tmp_path / "db")
-    assert again._guard == guard
+    assert again._held.guard == guard
     assert again._shard.budget.limit == 10_000_000
 
 

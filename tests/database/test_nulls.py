@@ -305,3 +305,8 @@ def test_a_choice_and_a_quotient_that_is_not_there() -> None:
     assert one(text, r=[(6, 2), (6, 0), (None, 2)]) == {(6, 2, 3.0), (6, 0, None), (None, 2, None)}
     text = "relation r(s: string?, l: list?). v(S, T) :- r(S, L), T = coalesce(S, first(L))."
     assert one(text, r=[("a", ()), (None, ("b",)), (None, None), (None, ())]) == {("a", "a"), (None, "b"), (None, None)}
+
+
+def test_a_text_of_a_value_that_there_is_not_is_not_there() -> None:
+    text = "relation r(s: string). v(S, N) :- r(S), N = length(to_string(to_int(S)))."
+    assert one(text, r=[("12",), ("abc",), ("a-b",)]) == {("12", 2)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ def _followed_script(case: Any, seed: int) -> None:
     assume(width)
     values = [row for whole in wholes for row in in_order(whole[view])]
     places = [at for at in range(width) if at == 0 or dice.chance(20)]
-    assume(values and all(isinstance(row[at], int | str) for row in values for at in places))
+    assume(values and all(isinstance(row[at], int | str | float) for row in values for at in places))
     args = ", ".join(f"${'P' if at in places else 'V'}{at}".replace("$V", "V") for at in range(width))
     text = to_text(replace(case.program, queries=())) + f"query {view}({args}).\n"
     db = hw.Database(hw.compile(text))
@@ -219,3 +220,34 @@ def test_what_is_restricted_and_no_output_cannot_be_read() -> None:
     whole = hw.Database(hw.compile(text, disabled=["magic_sets"]))
     whole.apply(insert={"edge": [(1, 2), (2, 3)]})
     assert whole.rows("reach") == {(1, 2), (1, 3), (2, 3)}
+
+
+def test_floats_are_asked_for_by_value() -> None:
+    db = hw.Database(hw.compile(f"relation edge(x: float, y: float).{REACH}"))
+    db.apply(insert={"edge": [(0.0, 1.5), (1.5, math.nan), (math.nan, 2.5), (7.0, 8.0)]})
+    assert "reach'asked" in db.program.explain()
+    assert {row[1] for row in db.ask("reach", From=-0.0) if row[1] == row[1]} == {1.5, 2.5}
+    assert {row[1] for row in db.ask("reach", From=float("nan"))} == {2.5}
+    first, second = db.follow("reach", From=float("nan")), db.follow("reach", From=float("nan"))
+    first.close()
+    db.apply(insert={"edge": [(2.5, 3.5)]})
+    assert {row[1] for row in second.rows} == {2.5, 3.5}
+
+
+def test_computed_values_that_turn_out_to_be_of_another_type() -> None:
+    """2.0 is asked for among ints: nothing is restricted then, and 2 = 2.0 holds."""
+    text = "moved(A, Y) :- shift(A, B), X = A / B, reach(X, Y).\nquery moved($A, Y).\n"
+    db = hw.Database(hw.compile(REACH.replace("query reach($From, To).", text)))
+    assert "reach'asked" in db.program.explain()
+    db.apply(insert={"edge": [(2, 3), (3, 4), (7, 8)], "shift": [(4, 2)]})
+    assert db.ask("moved", A=4) == {(4, 3), (4, 4)}
+
+
+def test_a_parameter_for_a_column_that_a_rule_computes() -> None:
+    db = hw.Database(hw.compile("relation b(x: int).\nd(Y, X) :- b(X), Y = X + X.\nquery d($Y, X).\n"))
+    assert "d'asked" in db.program.explain()
+    db.apply(insert={"b": [(1,), (5,)]})
+    assert db.ask("d", Y=10) == {(10, 5)}
+    followed = db.follow("d", Y=2**40)
+    db.apply(insert={"b": [(2**39,)]})
+    assert followed.rows == {(2**40, 2**39)}

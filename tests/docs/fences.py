@@ -28,7 +28,8 @@ from headwater.cli.main import app
 
 ROOT = Path(__file__).parents[2]
 _PAGES = ("tutorial", "operations", "how-it-works", "provenance", "networks", "protocols", "sql", "optimiser")
-_NAMES = (*_PAGES, "performance", "lorel", "documents")
+_COMING = ("coming-from/spark-sql", "coming-from/graphframes", "coming-from/souffle", "coming-from/materialize")
+_NAMES = (*_PAGES, "performance", "lorel", "documents", "notebooks", *_COMING)
 PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in _NAMES))
 FENCE = re.compile(r"^```([\w-]+)(?: +(\S+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 BESIDE = re.compile(r"\n\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)

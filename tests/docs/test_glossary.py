@@ -19,20 +19,20 @@ KEEP = re.findall(
     "row change transaction round stratum delta-rule witness proof lease ghost mark pull shard ship window",
 )
 
-# Classes of these folders are named after parts of Datalog, SQL, files, options and errors.
-NAMED_BY_OTHERS = ("cli/", "core/", "files/", "language/")
+# Classes of these are named after parts of Datalog, SQL, files, options, errors, questions and web servers.
+NAMED_BY_OTHERS = ("cli/", "core/", "files/", "language/", "questions.py", "serve/")
 
 # Words of other class names that every programmer knows.
 ORDINARY = frozenset(
     re.findall(
         r"\w+",
         """
-        absent arrived attempt before begin best certificate column committed console context delays delivery
-        density done edge encoded ended ends entry expressions field finished folder folders grid incoming
-        join keeps large let line lists literal looks lost memory mention missing mode names nullability
-        outgoing owned reader reading reads reason received refused rejection runner saved search seen sel
-        server shape shown side space spelling step stub test token topic translation types unsound use value
-        var why wide writer written
+        absent arrived attempt before begin best certificate check column committed console context delays
+        delivery density done edge encoded ended ends entry expressions field finished folder folders grid
+        incoming join keeps large let line lists literal looks lost memory mention missing mode names
+        nullability opened outgoing owned preflight reader reading reads reason received refused rejection
+        runner saved search seen sel server shape shown side space spelling step stub test text token topic
+        translation types unsound use value var verdict why wide writer written
         """,
     )
 )

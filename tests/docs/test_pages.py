@@ -26,7 +26,7 @@ def test_everything_runs_and_prints_what_the_page_says(path: Path) -> None:
     with a_folder():
         page = Page(text)
         assert page.updated() == text
-    assert page.ran > 1
+    assert page.ran >= 1
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)

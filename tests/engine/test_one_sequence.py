@@ -48,7 +48,7 @@ def test_only_the_shard_runs_strata() -> None:
         ("engine/shard.py", "Shard", "_exchange"),  # the rounds of a stratum that ships
         ("engine/shipping.py", "Outboxes", "marks"),  # what a shard ships to itself
         ("engine/shipping.py", "Outboxes", "rows"),
-        ("engine/stratum.py", "StratumRunner", "run"),
+        ("engine/stratum_runner.py", "StratumRunner", "run"),
     }
 
 

@@ -63,7 +63,7 @@ def test_a_checksum_notices_any_changed_byte_swap_and_length() -> None:
 def opened(db: hw.Database, path: Path) -> Shard:
     """The shard of a database, filled from a file by mapping it."""
     snapshot = Snapshot.map(path)
-    shard = Shard(db._shard.plan, Symbols(snapshot.symbols), {}, db._guard)
+    shard = Shard(db._shard.plan, Symbols(snapshot.symbols), {}, db._held.guard)
     snapshot.fill(shard)
     return shard
 

@@ -6,11 +6,9 @@ import multiprocessing
 import multiprocessing.queues
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +18,11 @@ from headwater.core.errors import HeadwaterError
 from headwater.exchange.gang import Gang
 from headwater.exchange.rendezvous import Rendezvous, meet
 from headwater.exchange.wire import Activity, Outgoing, Parcel
+from tests.spark import workers
 from tests.thresholds import no_room
 
 SPAWN = multiprocessing.get_context("spawn")
+WAIT = 600  # seconds: so long that only what never ends takes longer, on a busy machine too
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def gang_of(work: Work, shards: int, *more: Any) -> Iterator[tuple[list[Any], mu
         yield processes, reports
     finally:
         for process in processes:
-            process.join(20)
+            process.join(WAIT)
             if process.is_alive():
                 process.kill()
                 process.join()
@@ -66,15 +66,7 @@ def joined(seat: Seat, **options: Any) -> Gang:
 
 def listening(gang_address: str) -> bool:
     """Whether this process still listens there."""
-    port = int(gang_address.rsplit(":", 1)[1])
-    inodes = set()
-    for link in Path("/proc/self/fd").iterdir():
-        with suppress(FileNotFoundError):
-            inodes.add(str(link.readlink()))
-    rows = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
-    return any(
-        row[3] == "0A" and int(row[1].split(":")[1], 16) == port and f"socket:[{row[9]}]" in inodes for row in rows
-    )
+    return int(gang_address.rsplit(":", 1)[1]) in {port for _, port in workers.listening(os.getpid())}
 
 
 def much(turn: int) -> int:
@@ -119,17 +111,18 @@ def fail_oneself(seat: Seat, reports: Any) -> None:
         reports.put((seat.number, type(problem).__name__, str(problem), listening(gang.address)))
 
 
-def be_cancelled(seat: Seat, reports: Any) -> None:
-    """Shard 1 never answers; shard 0 is cancelled while it waits."""
+def be_cancelled(seat: Seat, reports: Any, told: Any) -> None:
+    """Shard 1 does not answer before the other one has told what happened; shard 0 is cancelled while it waits."""
     if seat.number == 1:
         with joined(seat):
-            time.sleep(3)
+            told.wait(WAIT)
         return
-    since: list[float] = []
+    asked = 0
 
     def cancelled() -> bool:
-        since.append(time.monotonic())
-        return len(since) > 2
+        nonlocal asked
+        asked += 1
+        return asked > 2
 
     gang = joined(seat, cancelled=cancelled)
     try:

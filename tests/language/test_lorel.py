@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import headwater as hw
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source
 from headwater.language.lorel import InsertEdge, parse_lorel, parse_update, print_lorel
@@ -121,3 +123,14 @@ def test_views_with_random_damage(seed: int, dice: random.Random, wounds: int) -
 def test_ten_thousand_levels_of_anything(opening: str) -> None:
     for text in (opening * 10_000, f"select x from N.a x where {opening * 10_000}x = 1"):
         settled(text)
+
+
+def test_views_are_no_program(tmp_path: Path) -> None:
+    """The error names what takes them."""
+    text = "-- the cheap ones\nDefine View V as Entrees = select e from Guide.Restaurant.Entree e;\n"
+    with pytest.raises(hw.ProgramError, match=r"(?s)error\[HW156\].*Define View V.*Documents\.define.*headwater run"):
+        hw.compile(text)
+    for name, held in (("view.lorel", text), ("view.dl", text), ("empty.lorel", ""), ("other.lorel", "p(X) :- q(X).")):
+        (tmp_path / name).write_text(held)
+        with pytest.raises(hw.ProgramError, match=r"error\[HW156\]"):
+            hw.compile_file(tmp_path / name)

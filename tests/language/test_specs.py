@@ -10,6 +10,7 @@ from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source
 from headwater.language.datalog.parse import parse
 from headwater.language.datalog.printer import print_tree
+from headwater.language.reading import read_text
 from tests.spec_file import SPECS, Case, cases, named, paths
 
 
@@ -26,7 +27,7 @@ def test_a_program_prints_as_specified_and_parses_back(case: Case, monkeypatch: 
 def test_a_mistake_is_explained_as_specified(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SPECS / "language" / "files")
     with pytest.raises(SyntaxProblem) as caught:
-        parse(Source("program.dl", case.given))
+        read_text(Source("program.dl", case.given))
     assert str(caught.value) == case.expected
     assert case.path.stem in {diagnostic.code for diagnostic in caught.value.diagnostics}
 

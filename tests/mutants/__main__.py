@@ -1,8 +1,9 @@
 """`make mutants`: plant mistakes in a copy of the tree, one at a time, and report those that no test notices.
 
 Which ones is drawn by a fixed seed, and a mistake keeps its place in the draw when other code changes. Each runs in
-a process of its own, with a limit of processor time; running out of it, or of memory, is noticing. First the tests run
-without a mistake: where one fails already, nothing it says would count. What was found is kept in
+a process of its own, with a limit of processor time; running out of it, or of memory, is noticing. On a busy machine
+the same work takes more processor time: where the tests run out of it without the mistake, too, they get twice as much.
+First the tests run without a mistake: where one fails already, nothing it says would count. What was found is kept in
 `build/mutants/found.jsonl`: a run that was stopped goes on where it was, `--again` looks at survivors anew, and a
 mistake whose file has changed is run anew. Mistakes that change nothing that anybody can see are listed in
 `equivalent.py`, with the reason.
@@ -32,9 +33,11 @@ ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build" / "mutants"
 TREE = BUILD / "tree"
 FOUND = BUILD / "found.jsonl"
-LIMIT = 120  # seconds of processor time: several times what the tests of any file take
+LIMIT = 120  # seconds of processor time: on an idle machine, several times what the tests of any file take
 PATIENCE = 1800  # seconds on the clock, for a mistake that makes everybody wait
+IDLE = 60  # seconds on the clock: tests that used less than a hundredth of them in processor time are stuck
 MEMORY = 6 << 30
+_OUT_OF_TIME = (None, -signal.SIGXCPU, -signal.SIGKILL)
 
 AREAS = {"engine": 0.44, "exchange": 0.16, "plan": 0.14, "rewrite": 0.16, "spark": 0.1}
 """Where mistakes are planted, and the share of each."""
@@ -147,10 +150,24 @@ def copy_tree() -> None:
 
 _COMPILED = (
     "border.checksum",
+    "codes.ways",
     "store.kernels",
     *(
         f"store.kernels.{name}"
-        for name in ("arrays", "best", "cells", "children", "frontier", "index", "lists", "sets")
+        for name in (
+            "arrays",
+            "best",
+            "cells",
+            "children",
+            "frontier",
+            "heap",
+            "index",
+            "lists",
+            "numbers",
+            "ordering",
+            "search",
+            "sets",
+        )
     ),
     "border.sound_kernels",
 )
@@ -163,7 +180,7 @@ WARM = ("tests/engine/test_oracle_regressions.py", "tests/database/test_without.
 def load() -> None:
     """What every run needs is loaded once, before the forks: packages, and the compiled functions.
 
-    A mistake is planted in any other module, and all of those are loaded anew.
+    Every other module is loaded anew with the mistake, and these too where it lies in one of them.
     """
     sys.path[:] = [str(TREE / "src"), str(TREE), *(one for one in sys.path if not _is_ours(one))]
     os.chdir(TREE)
@@ -207,7 +224,7 @@ def pass_clean(draw: list[Mutant]) -> None:
     for compiled in (False, True):
         tests = dict.fromkeys(test for one in todo if one.compiled is compiled for test in killers(one.path))
         if tests:
-            code, text = _ended(list(tests), compiled, 20 * LIMIT, 4 * PATIENCE)
+            code, text = _ended(list(tests), compiled, compiled, 20 * LIMIT, 4 * PATIENCE)
             if code != 0:
                 raise SystemExit(f"the tests fail without any mistake:\n{text[-4000:]}")
 
@@ -215,12 +232,18 @@ def pass_clean(draw: list[Mutant]) -> None:
 def tried(mutant: Mutant) -> tuple[str, str, float]:
     """Whether a mistake is noticed, by which test, and after how many seconds."""
     start = time.monotonic()
-    with planted(mutant):
-        code, text = _ended(list(killers(mutant.path)), mutant.compiled, LIMIT, PATIENCE)
+    tests, limit = list(killers(mutant.path)), LIMIT
+    how = (mutant.compiled, mutant.compiled or _module(mutant.path) in KERNELS)
+    while True:
+        with planted(mutant):
+            code, text = _ended(tests, *how, limit, limit * PATIENCE / LIMIT, idle=IDLE)
+        if code not in _OUT_OF_TIME or _ended(tests, *how, limit, limit * PATIENCE / LIMIT)[0] == 0:
+            break
+        limit *= 2
     seconds = time.monotonic() - start
     if code == 0:
         return "survived", "", seconds
-    if code in (None, -signal.SIGXCPU, -signal.SIGKILL):
+    if code in _OUT_OF_TIME:
         return "timed out", "the clock", seconds
     first = re.search(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
     if code in (4, 5):
@@ -228,17 +251,27 @@ def tried(mutant: Mutant) -> tuple[str, str, float]:
     return "killed", first.group(1) if first else f"exit {code}", seconds
 
 
-def _ended(tests: list[str], compiled: bool, limit: int, patience: float) -> tuple[int | None, str]:
-    """Run tests in the copy until one fails: the exit code, None if the time was up, and what was printed."""
+def _module(path: str) -> str:
+    return f"headwater.{path.removesuffix('.py').replace('/', '.')}".removesuffix(".__init__")
+
+
+def _ended(
+    tests: list[str], compiled: bool, anew: bool, limit: int, patience: float, idle: float = float("inf")
+) -> tuple[int | None, str]:
+    """Run tests in the copy until one fails: the exit code, None if the time was up, and what was printed.
+
+    `compiled`: the mistake lies in a compiled function; `anew`: in a module of them. The time is up, too, once
+    everybody has waited for `idle` seconds.
+    """
     log = BUILD / "last.log"
     child = os.fork()
     if child == 0:
-        _run(tests, compiled, limit, log)
-    code = _wait(child, time.monotonic() + patience)
+        _run(tests, compiled, anew, limit, log)
+    code = _wait(child, time.monotonic() + patience, idle)
     return code, log.read_text(errors="replace")
 
 
-def _run(tests: list[str], compiled: bool, limit: int, log: Path) -> None:
+def _run(tests: list[str], compiled: bool, anew: bool, limit: int, log: Path) -> None:
     """In the child. Never returns."""
     import resource
 
@@ -250,10 +283,11 @@ def _run(tests: list[str], compiled: bool, limit: int, log: Path) -> None:
     os.dup2(out, 2)
     os.environ["PYTHONPATH"] = f"{TREE / 'src'}{os.pathsep}{TREE}"
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    if anew:
+        _forget(())
     if compiled:
         import numba.core.config
 
-        _forget(())
         os.environ["NUMBA_DISABLE_JIT"] = "1"
         numba.core.config.DISABLE_JIT = True
     code = 99
@@ -268,20 +302,36 @@ def _is_ours(place: str) -> bool:
     return place in ("", str(ROOT), str(ROOT / "src"))
 
 
-def _wait(child: int, end: float) -> int | None:
-    """The exit code of a child; None: its time was up. Nothing that it started is left."""
+def _wait(child: int, end: float, idle: float) -> int | None:
+    """The exit code of a child; None: its time was up, or everybody in it waits. Nothing that it started is left."""
+    looked, worked = time.monotonic(), 0.0
     try:
         while time.monotonic() < end:
             done, status = os.waitpid(child, os.WNOHANG)
             if done:
                 return os.waitstatus_to_exitcode(status)
             time.sleep(0.05)
+            if time.monotonic() - looked > idle:
+                before, looked, worked = worked, time.monotonic(), _worked(child)
+                if worked - before < 0.01 * idle:
+                    return None
         return None
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(child, 0)
+
+
+def _worked(group: int) -> float:
+    """Seconds of processor time that the processes of a group have taken, as far as they are still there."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            if int(fields[2]) == group:
+                ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

@@ -8,16 +8,22 @@ _ESTIMATE = "a byte more or less of what is estimated in millions"
 _WAY = "chooses between two ways to the same rows, one of which is quicker"
 
 EQUIVALENT: Mapping[str, str] = {
+    "engine/store/kernels/ordering.py _compared: off by one: `1` -> `2` #1": "only the sign of a comparison counts",
     "engine/store/budget.py Budget.rows: comparison: `most >= wanted` -> `most > wanted`": (
         "where both are equal, `most` is returned in place of `wanted`"
     ),
     "engine/store/budget.py Budget.look: comparison: `self.held > self.limit` -> `self.held >= self.limit`": _ESTIMATE,
-    "engine/store/store.py Store.granted: off by one: `0` -> `1` #1": _ESTIMATE,
     "engine/rules/fused_best.py FusedBest.run: comparison: `head.standing is None` -> `head.standing is not None`": (
         _WAY
     ),
     "engine/rules/fused_set.py _Merging._merge: off by one: `8` -> `9`": _WAY,
     "engine/store/index.py Index.cover: plus/minus: `size - held` -> `(size + held)`": _WAY,
+    "engine/store/index.py Space.numbered: plus/minus: `store.size + more` -> `(store.size - more)`": _WAY,
+    "engine/codes/texts.py at_once: comparison: `name not in _CHEAP` -> `name in _CHEAP`": _WAY,
+    "engine/store/store.py Store.reserve: plus/minus: `self.size + more` -> `(self.size - more)` #1": _WAY,
+    "engine/store/numbering.py number_columns: off by one: `1` -> `2`": "a cell more of a box than is needed",
+    "plan/join_order.py _computed: flag: `True` -> `False`": _WAY,
+    "engine/store/index.py _most_cells: comparison: `rows >= _THRIFTY_FROM` -> `rows > _THRIFTY_FROM`": _WAY,
     "engine/store/frontier.py Frontiers.__init__: off by one: `0` -> `1`": (
         "set when the lists are made, before it is read"
     ),

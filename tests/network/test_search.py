@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import headwater as hw
+from headwater.core.functions.builtins import ring_position
 from headwater.network.protocols import protocol
-from headwater.network.scenario import ring_position
 from headwater.network.search import (
     Question,
     SearchCost,
@@ -18,6 +18,7 @@ from headwater.network.search import (
     compare,
     feasibility,
     questions,
+    run_programs,
     zipf_library,
 )
 from headwater.network.search.compare import position
@@ -177,3 +178,22 @@ def test_few_files_are_popular() -> None:
     counts = sorted((len(holders) for holders in LIBRARY.holders), reverse=True)
     assert counts[0] > 3 * counts[10]
     assert zipf_library(NETWORK.nodes, files=20, copies=60, vocabulary=12, words=3, seed=1) == LIBRARY
+
+
+def test_agree_programs_find_what_the_count_finds() -> None:
+    """The programs on nodes, and the count by plain Python: the same copies, whatever the messages cost."""
+    network = random_graph(14, 14, 21)
+    files = zipf_library(network.nodes, files=20, copies=90, vocabulary=25)
+    asked = questions(files, network.nodes, 8)
+    flood, index, hybrid = run_programs(network, files, asked, wanted=4)
+    counted = {cost.method: cost for cost in compare(network, files, asked, horizon=4, near=3, wanted=4)}
+    assert (flood.recall, index.recall) == (counted["flooding, 4 hops"].recall, 1.0)
+    for told in ("recall", "distinct_recall"):
+        assert getattr(hybrid, told) == getattr(counted["hybrid, rare by result size"], told)
+    assert flood.distinct_recall < hybrid.distinct_recall < index.distinct_recall == 1
+    assert flood.published_bytes == flood.joining_bytes == 0 < index.published_bytes
+
+
+def test_programs_search_for_two_terms_at_most() -> None:
+    with pytest.raises(ValueError, match="one or two terms, not for a, b, c"):
+        run_programs(NETWORK, LIBRARY, [Question("n0", frozenset("abc"))])

@@ -196,3 +196,36 @@ def test_files_that_cannot_be_read_are_refused(name: str, tmp_path: Path) -> Non
     (tmp_path / "latin.csv").write_bytes(b"src,dst\n\xe9,b\n")
     with pytest.raises(FileError, match="UTF-8"):
         read_topology(tmp_path / "latin.csv")
+
+
+PARALLEL = """<?xml version="1.0" encoding="utf-8"?>
+<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+  <key attr.name="LinkSpeedRaw" attr.type="double" for="edge" id="d1" />
+  <key attr.name="LinkLabel" attr.type="string" for="edge" id="d2" />
+  <key attr.name="hyperedge" attr.type="int" for="node" id="d3" />
+  <key attr.name="Latitude" attr.type="double" for="node" id="d4" />
+  <key attr.name="Longitude" attr.type="double" for="node" id="d5" />
+  <graph edgedefault="undirected">
+    <node id="0"><data key="d4">40.0</data><data key="d5">-8.0</data></node>
+    <node id="1"><data key="d4">41.0</data><data key="d5">-8.0</data></node>
+    <node id="2"><data key="d3">1</data></node>
+    <edge id="e0" source="0" target="1"><data key="d1">155000000.0</data></edge>
+    <edge id="e1" source="0" target="1"><data key="d1">10000000000.0</data></edge>
+    <edge id="e2" source="1" target="0"><data key="d2">OC-3</data></edge>
+    <edge id="e3" source="1" target="2"><data key="d2">&lt; 2.5 Gbps</data></edge>
+    <edge id="e4" source="0" target="2"><data key="d2">34Mbit/s</data></edge>
+  </graph>
+</graphml>
+"""
+
+
+def test_graphml_with_parallel_edges_labels_and_a_hyperedge(tmp_path: Path) -> None:
+    path = tmp_path / "zoo.graphml"
+    path.write_text(PARALLEL)
+    links = {frozenset((link.src, link.dst)): link for link in read_topology(path).links}
+    assert len(links) == 3
+    assert links[frozenset("01")].bandwidth == 10e9  # the fastest of three cables of one length
+    assert links[frozenset("01")].latency == pytest.approx(111.2 / 200 / 1000, rel=0.01)
+    assert links[frozenset("12")].bandwidth == 2.5e9
+    assert links[frozenset("02")].bandwidth == 34e6
+    assert links[frozenset("02")].latency == links[frozenset("12")].latency == 0.010  # a node without a place

@@ -28,6 +28,8 @@ def aggregate(shape: Agg, pooled: list[Row]) -> list[Value]:
             return [max(values)]
         case "sum":
             return [ordered_sum(values)]
+        case "collect":
+            return [tuple(sorted(values))]
         case "avg":
             return [ordered_sum(values) / len(values)]
         case "mcount" | "msum":

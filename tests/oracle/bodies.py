@@ -213,6 +213,19 @@ class Body:
             else:
                 self.assign("int", Call("abs", (Op("-", whole, self.known_or_constant("int")),)))
 
+    def join_by_value(self, relation: Signature) -> None:
+        """An atom that is joined by a number that follows from those that are known, if there are any."""
+        places = [at for at, type_ in enumerate(relation.types) if type_ in ("int", "float") and self.known(type_)]
+        if not places:
+            self.join(relation)
+            return
+        at = self.dice.pick(places)
+        type_ = relation.types[at]
+        term = Op(self.dice.pick(("+", "-", "*")), self.known_or_constant(type_), self.value(type_))
+        args, made = self.arguments((*relation.types[:at], *relation.types[at + 1 :])), self.variable(type_)
+        self.goals.append(Atom(relation.name, (*args[:at], made, *args[at:])))
+        self.goals.append(Compare("=", *self.dice.shuffled([made, term])))
+
     def count_up(self) -> None:
         """A number that grows around a recursion, but not past its bound."""
         whole = self.known("int")

@@ -21,6 +21,9 @@ PALETTES = (("int",), ("string",), ("int", "string"), ("int", "int", "float"), (
 """Column types of one program: few, so that relations have something to join by."""
 
 
+NUMBERS = (("int",), ("float",), ("int", "int", "float"))
+"""The same for programs with equations."""
+
 PAIRED = ("count", "min", "sum", "max", "avg")
 """Aggregates that may stand side by side in one head."""
 
@@ -47,14 +50,20 @@ LISTS = (
 """The same for programs about lists: of numbers, truth values, texts, and of lists."""
 
 
-def random_program(dice: Dice, *, nulls: bool = False, lists: bool = False) -> Program:
-    """With `nulls`, one that meets nulls in base rows, constants and goals; with `lists`, one about lists."""
-    maker = Maker(dice, nulls=nulls, lists=lists)
+def random_program(dice: Dice, *, nulls: bool = False, lists: bool = False, equations: bool = False) -> Program:
+    """With `nulls`, one that meets nulls in base rows, constants and goals; with `lists`, one about lists.
+
+    With `equations`, goals are often joined by what one of them gives, computed.
+    """
+    maker = Maker(dice, nulls=nulls, lists=lists, equations=equations)
     for number in range(dice.number(1, 3)):
         maker.base(f"b{number}")
     wanted = dice.number(2, 6)
+    kinds = (maker.plain, maker.recursive, maker.pooled, maker.best, maker.plain, maker.recursive)
+    if equations:
+        kinds = (maker.plain, maker.recursive, maker.looked_up, maker.looked_up)
     while len(maker.derived) < wanted:
-        dice.pick((maker.plain, maker.recursive, maker.pooled, maker.best, maker.plain, maker.recursive))()
+        dice.pick(kinds)()
     asked = dict.fromkeys(dice.picks(maker.derived, 1, 2)) if dice.chance(25) else ()
     # A program is a set of rules: one that is written twice is one rule, whatever its aggregate counts.
     return Program(tuple(maker.bases), tuple(dict.fromkeys(maker.rules)), tuple(maker.query(one) for one in asked))
@@ -63,11 +72,12 @@ def random_program(dice: Dice, *, nulls: bool = False, lists: bool = False) -> P
 class Maker:
     """A program while it grows, component by component."""
 
-    def __init__(self, dice: Dice, *, nulls: bool, lists: bool = False) -> None:
+    def __init__(self, dice: Dice, *, nulls: bool, lists: bool = False, equations: bool = False) -> None:
         self.dice = dice
+        self.equations = equations
         self.nulls = nulls
         self.lists = lists
-        self.palette: tuple[str, ...] = dice.pick(LISTS if lists else PALETTES)
+        self.palette: tuple[str, ...] = dice.pick(LISTS if lists else NUMBERS if equations else PALETTES)
         self.bases: list[Base] = []
         self.below: list[Signature] = []
         self.derived: list[Signature] = []
@@ -112,7 +122,10 @@ class Maker:
         body = self.empty_body()
         chosen = [self.dice.pick(self.below) for _ in range(self.dice.pick((1, 2, 1, 2, atoms)) - len(own))]
         for relation in self.dice.shuffled([*chosen, *own]):
-            body.join(relation)
+            if self.equations and self.dice.chance(60):
+                body.join_by_value(relation)
+            else:
+                body.join(relation)
             if self.lists and self.dice.chance(60):
                 body.take_item()
         return body
@@ -154,6 +167,25 @@ class Maker:
             self.rules.append(Rule(name, tuple(body.head(type_) for type_ in types), body.finished()))
         if self.dice.chance(8):
             self.fact(relation)
+        if self.dice.chance(8):
+            self.unless(relation)
+        self.add(relation)
+
+    def unless(self, relation: Signature) -> None:
+        """A row that is there where some relation is empty: a body without any atom."""
+        body = self.empty_body()
+        body.forbid(self.dice.pick(self.below))
+        self.rules.append(Rule(relation.name, tuple(body.constant(type_) for type_ in relation.types), body.finished()))
+
+    def looked_up(self) -> None:
+        """Rows of a base relation, and what another one has for a number that follows from them."""
+        relation, body = Signature(self.name(), self.types()), self.empty_body()
+        self.derived.append(relation)
+        above = [each for each in self.below if not each.steady] or self.below
+        body.join(self.dice.pick([each for each in self.below if each.steady]))
+        body.join_by_value(self.dice.pick(above))
+        self.restrict(body)
+        self.rules.append(Rule(relation.name, tuple(body.head(type_) for type_ in relation.types), body.finished()))
         self.add(relation)
 
     def recursive(self) -> None:

@@ -37,9 +37,13 @@ def list_case(seed: int) -> Case:
     return random_case(seed, lists=True)
 
 
-def random_case(seed: int, *, nulls: bool = False, lists: bool = False) -> Case:
+def equation_case(seed: int) -> Case:
+    return random_case(seed, equations=True, nulls=seed % 4 == 0)
+
+
+def random_case(seed: int, *, nulls: bool = False, lists: bool = False, equations: bool = False) -> Case:
     dice = Dice(seed)
-    made = random_program(dice, nulls=nulls, lists=lists)
+    made = random_program(dice, nulls=nulls, lists=lists, equations=equations)
     known = [base for base in made.bases if base.declared or base.name in mentioned(made)]
     return Case(made, made, random_script(dice, row_pools(dice, known)))
 

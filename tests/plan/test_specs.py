@@ -13,17 +13,19 @@ from headwater.program.types.inference import infer
 from tests.spec_file import Case, cases, named, settle
 
 CASES = cases("plan")
+AS_WRITTEN = ["linear_recursion"]
+"""Relations that join themselves are the hard ones to plan: the specs show them as they are written."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=named)
 def test_spec(case: Case) -> None:
-    settle(case, lambda text: hw.compile(text).explain("plan").strip())
+    settle(case, lambda text: hw.compile(text, disabled=AS_WRITTEN).explain("plan").strip())
 
 
 def test_the_specs_show_every_loop() -> None:
     found = set()
     for case in CASES:
-        program = hw.compile(case.given).rewritten
+        program = hw.compile(case.given, disabled=AS_WRITTEN).rewritten
         for rule in build(program, infer(program)).rules:
             for delta_rule in (*rule.arrive, *rule.forbid, *rule.allow, *(pull.delta_rule for pull in rule.pulls)):
                 loop = delta_rule.loop

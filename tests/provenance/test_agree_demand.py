@@ -39,8 +39,11 @@ def check_demand(case: Case, open_: Opener) -> None:
             except hw.BudgetSpent:
                 return
     for relation in case.program.outputs:
-        for row in possible(kept, relation):
-            compare(kept, asked, relation, row)
+        some = possible(kept, relation)
+        known = case.program.asked(relation, set(some))  # of others nothing is said
+        for row in some:
+            if row in known:
+                compare(kept, asked, relation, row)
 
 
 def possible(kept: hw.Database, relation: str) -> list[Row]:
@@ -49,7 +52,7 @@ def possible(kept: hw.Database, relation: str) -> list[Row]:
     table = kept._shard.stores[relation].table
     held = sorted(row for row, _ in kept._absorbed.worlds.rows(relation))
     codes = np.array(held, dtype=np.int64).reshape(len(held), len(table.types))
-    return list(tuples(table, codes[:: max(1, len(held) // _ROWS)], kept._symbols))
+    return list(tuples(table, codes[:: max(1, len(held) // _ROWS)], kept._held.symbols))
 
 
 def compare(kept: hw.Database, asked: hw.Database, relation: str, row: Row) -> None:

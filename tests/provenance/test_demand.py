@@ -40,7 +40,7 @@ def rings(text: str = _NETWORK) -> hw.Database:
 def looked_at(db: hw.Database, relation: str, row: tuple[Any, ...]) -> dict[str, set[tuple[int, ...]]]:
     """The base rows that a question about a row depends on."""
     _, codes = db._present(relation, row)
-    plan, shard = db._endless(db._shard, db._known), db._shard
+    plan, shard = db._endless(), db._shard
     table = next(one for one in plan.tables if one.name == relation)
     asked = without_lease(table, shard.stores[relation].table, codes)
     search = Search(shard, Demand(plan, relation, shard.stores[relation].table.time), asked, NodeBudget(), lambda: None)

@@ -58,9 +58,9 @@ def _true(engine: Timed, case: TimedCase, name: str) -> set[Row]:
     absorbed = engine.db._absorbed
     assert absorbed is not None
     rows = [row for row, function in absorbed.worlds.rows(name) if absorption.holds(function)]
-    table = engine.db._table(name)
-    codes = engine.db._asked(name, LeaseTranslation(absorbed.worlds, engine.db._shard).stored(name, rows))
-    return {_identity(case, row) for row in tuples(table, codes, engine.db._symbols)}
+    table = engine.db._held.table(name)
+    codes = engine.db._held.asked(name, LeaseTranslation(absorbed.worlds, engine.db._shard).stored(name, rows))
+    return {_identity(case, row) for row in tuples(table, codes, engine.db._held.symbols)}
 
 
 def _needs(case: TimedCase, seed: int, provenance: str) -> None:

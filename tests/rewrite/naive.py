@@ -60,8 +60,16 @@ def answers(program: Program, state: State) -> State:
     for query in program.queries:
         for row in state[query.atom.relation]:
             if _match(query.atom, row, {}) is not None:
-                shown[query.atom.relation].add(row)
+                shown[query.atom.relation].add(_as_written(program.relation(query.atom.relation), row))
     return {name: shown[name] for name in program.outputs}
+
+
+def _as_written(relation: Relation, row: Row) -> Row:
+    """A row with the values that all rows have, and that are not stored."""
+    bound = [each.value is not None for each in relation.shown or ()]
+    if not any(bound):
+        return row
+    return tuple(row[each.at] if each.at is not None else each.value.value for each in relation.shown or ())  # type: ignore[union-attr]
 
 
 def _derive(name: str, rules: list[syntax.Rule], state: State, stated: set[Row]) -> set[Row]:

@@ -15,12 +15,23 @@ from headwater.language.datalog.parse import parse
 from headwater.program.check import check
 from headwater.program.model import Program
 from headwater.program.text import print_program
-from headwater.rewrite.rules import ENDLESS_RULES, LEASE_RULES, NETWORK_RULES, RULES, TIME_RULES
+from headwater.rewrite.demand.magic_sets import magic_sets
+from headwater.rewrite.rules import (
+    ALONE_RULES,
+    ENDLESS_RULES,
+    LEASE_RULES,
+    LINK_RULES,
+    NETWORK_RULES,
+    RULES,
+    TIME_RULES,
+)
 
 FOLDER = Path(__file__).parents[1] / "specs" / "rewrite"
-OPTIONAL = {rule.__name__: rule for rule in RULES + NETWORK_RULES}
+OPTIONAL = {rule.__name__: rule for rule in (*RULES, *LINK_RULES, *ALONE_RULES, *NETWORK_RULES)}
 TIMED = {rule.__name__: rule for rule in TIME_RULES + LEASE_RULES + ENDLESS_RULES}
 REWRITES = OPTIONAL | TIMED
+BEFORE = {"bound_columns": magic_sets}
+"""What a rewrite starts from, where that is no program that a user can write."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +42,8 @@ class Case:
     expected: str
 
     def program(self) -> Program:
-        return compiled(self.text)
+        program = compiled(self.text)
+        return BEFORE[self.rewrite](program) if self.rewrite in BEFORE else program
 
     def rewritten(self) -> Program:
         return REWRITES[self.rewrite](self.program())

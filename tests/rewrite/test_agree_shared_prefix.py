@@ -8,16 +8,10 @@ from random import Random
 import pytest
 
 import headwater as hw
-from tests.exchange.sharded import Sharded
+from tests.rewrite.left_out import agree_on_shards
+from tests.scale.shapes import SHAPES
 
-ANDERSEN = """
-relation address(x: int, y: int). relation assign(x: int, y: int).
-relation load(x: int, y: int). relation store(x: int, y: int).
-points(Y, X) :- address(Y, X).
-points(Y, X) :- assign(Y, Z), points(Z, X).
-points(Y, W) :- load(Y, X), points(X, Z), points(Z, W).
-points(Z, W) :- store(Y, X), points(Y, Z), points(X, W).
-"""
+ANDERSEN = SHAPES["andersen"].text
 LONG = """
 relation address(x: int, y: int). relation assign(x: int, y: int).
 relation load(x: int, y: int). relation store(x: int, y: int).
@@ -27,7 +21,14 @@ q(X, Y) :- p(X, Y), !assign(X, Y).
 q(X, W) :- q(X, Y), q(Y, Z), q(Z, W).
 far(X, count<Y>) :- q(X, Y).
 """
-PROGRAMS = [ANDERSEN, LONG]
+SHARED = """
+relation address(x: int, y: int). relation assign(x: int, y: int).
+relation load(x: int, y: int). relation store(x: int, y: int).
+points(Y, X) :- address(Y, X).
+points(Y, W) :- load(Y, X), points(X, Z), points(Z, W).
+points(B, D) :- load(B, A), points(A, C), points(C, E), store(E, D), !assign(B, D).
+"""
+PROGRAMS = [ANDERSEN, LONG, SHARED]
 BASES = ("address", "assign", "load", "store")
 Edit = dict[str, list[tuple[int, int]]]
 
@@ -93,16 +94,7 @@ def test_what_is_missing_is_said_in_the_goals_as_written() -> None:
 @pytest.mark.parametrize("text", PROGRAMS)
 @pytest.mark.parametrize("shards", [1, 2, 3])
 def test_agree_shards(text: str, shards: int) -> None:
-    outputs = hw.compile(text).outputs
-    sharded = Sharded.of_text(text, outputs, shards, kinds=("exchange",))
-    alone = hw.Database(hw.compile(text, disabled=["shared_prefix"]))
-    for insert, delete in _edits(Random(shards)):
-        sharded.apply(
-            {name: tuple(set(rows)) for name, rows in insert.items()}, {n: tuple(r) for n, r in delete.items()}
-        )
-        alone.apply(insert=insert, delete=delete)
-        for view in outputs:
-            assert sharded.rows(view) == alone.rows(view)
+    agree_on_shards(text, "shared_prefix", shards, _edits(Random(shards)))
 
 
 def test_a_recursion_that_is_stopped_names_the_rule_as_written() -> None:

@@ -49,7 +49,7 @@ def test_every_code_of_the_language_is_listed_once() -> None:
         code
         for folder in ("language", "program", "semistructured/views")
         for path in (SOURCE / folder).rglob("*.py")
-        for code in re.findall(r'"(HW\d{3})"', path.read_text())
+        for code in re.findall(r'"(HW[1-7]\d{2})"', path.read_text())  # data's are in operations.md
     }
     assert listed == sorted(found)
 

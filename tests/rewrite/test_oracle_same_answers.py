@@ -13,8 +13,11 @@ from tests.rewrite.random_rows import random_rows
 from tests.rewrite.spec_cases import Case, all_cases
 
 CASES = all_cases()
-IDS = [f"{case.rewrite}: {case.title}" for case in CASES]
 TRIES = 12
+WHOLE = [case for case in CASES if not any(query.parameters for query in case.program().queries)]
+"""Those whose queries have no parameters: what is derived for these depends on what is asked."""
+ALONE = [case for case in CASES if case in WHOLE or case.rewrite != "asker_leads"]
+"""The other rewrites, by themselves, leave queries with parameters as they are."""
 
 
 def expected_answers(program: Program, data: State, *, endless: bool) -> State | None:
@@ -39,16 +42,16 @@ def compare(case: Case, after: Program) -> None:
     assert settled >= TRIES // 3, "too few data sets on which the program settles"
 
 
-@pytest.mark.parametrize("case", CASES, ids=IDS)
+@pytest.mark.parametrize("case", ALONE, ids=lambda case: f"{case.rewrite}: {case.title}")
 def test_oracle_each_rewrite_alone(case: Case) -> None:
     compare(case, case.rewritten())
 
 
-@pytest.mark.parametrize("case", CASES, ids=IDS)
+@pytest.mark.parametrize("case", WHOLE, ids=lambda case: f"{case.rewrite}: {case.title}")
 def test_oracle_all_rewrites(case: Case) -> None:
     compare(case, rewrite(case.program()))
 
 
-@pytest.mark.parametrize("case", CASES, ids=IDS)
+@pytest.mark.parametrize("case", WHOLE, ids=lambda case: f"{case.rewrite}: {case.title}")
 def test_oracle_all_rewrites_for_several_shards(case: Case) -> None:
     compare(case, rewrite(case.program(), rules=RULES + NETWORK_RULES))

@@ -115,7 +115,7 @@ def _answers(program: Program, data: State) -> State | None:
 def _selected_anyway(program: Program) -> Program:
     """The first relation with the selection of the aggregate over it, whatever else reads it."""
     name = program.relations[0].name
-    column_of = {column.name: at for at, column in enumerate(program.relation(name).columns)}
+    column_of = {column.name.lower(): at for at, column in enumerate(program.relation(name).columns)}
     best = next(rule for rule in program.rules if rule.head.relation in {"best", "widest"})
     group = tuple(column_of[arg.name.lower()] for arg in best.head.args[:-1])  # type: ignore[union-attr]
     value = column_of["w" if "w" in column_of else "c"]

@@ -43,5 +43,5 @@ def test_an_edit_follows_what_it_changes() -> None:
     db = _database()
     db.apply(insert={"new": [(4, "h"), (2, "g")], "assign": [(1, 2), (2, 3), (3, 4), (4, 2)]})
     changes = db.apply(delete={"assign": [(2, 3)]})
-    assert changes["points"].deleted.to_pydict() == {"v": [1], "h": ["h"]}
+    assert changes["points"].deleted.to_pydict() == {"V": [1], "H": ["h"]}
     assert db.rows("points") == {(1, "g")}

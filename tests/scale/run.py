@@ -23,6 +23,8 @@ from tests.scale.reading import rules_of
 from tests.scale.seminaive import evaluate
 from tests.scale.shapes import SHAPES, Shape
 
+AS_WRITTEN = ["linear_recursion"]
+"""Doubled recursions stay doubled in one process, where their tables join themselves; shards get them made linear."""
 _PIECES = 5
 _SAMPLE = 3
 Rows = dict[str, list[Row]]
@@ -97,12 +99,12 @@ def run(shape: Shape, seed: int, size: float, shards: tuple[int, ...] = (1, 2, 3
     say(" ".join(f"{name}={[len(one[name]) for one in expected]}" for name in expected[0]))
 
     say("whole")
-    db = hw.Database(hw.compile(shape.text))
+    db = hw.Database(hw.compile(shape.text, disabled=AS_WRITTEN))
     db.apply(base)
     check("loaded whole", db, expected[0])
 
     say("pieces")
-    pieces = hw.Database(hw.compile(shape.text))
+    pieces = hw.Database(hw.compile(shape.text, disabled=AS_WRITTEN))
     for at in range(_PIECES):
         pieces.apply({name: rows[at::_PIECES] for name, rows in base.items()})
     check("loaded in pieces", pieces, expected[0])

@@ -8,124 +8,27 @@ selected objects. Nothing here is fast.
 from __future__ import annotations
 
 import math
-import operator
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from headwater.language.lorel import tree
+from tests.semistructured.lorel_values import (
+    Edge,
+    Label,
+    Moment,
+    Store,
+    as_number,
+    as_text,
+    columns,
+    holds,
+    is_number,
+    literal_holds,
+)
 
-Edge = tuple[int, str, int, int]
 Env = dict[Any, int]
 """Variables by name, and prefixes of paths as tuples."""
-
-ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-
-
-@dataclass(frozen=True)
-class Moment:
-    """A time: its text, and its seconds."""
-
-    text: str
-
-    @property
-    def seconds(self) -> float:
-        return datetime.fromisoformat(self.text).timestamp()
-
-
-@dataclass
-class Store:
-    """A graph: edges, values of atomic objects, and entry points."""
-
-    edges: set[Edge] = field(default_factory=set)
-    atoms: dict[int, Any] = field(default_factory=dict)
-    names: dict[str, set[int]] = field(default_factory=dict)
-
-    def copy(self) -> Store:
-        return Store(set(self.edges), dict(self.atoms), dict(self.names))
-
-    def rows(self) -> dict[str, list[tuple[Any, ...]]]:
-        atoms = [(oid, *columns(value)) for oid, value in self.atoms.items()]
-        return {
-            "edge": sorted(self.edges),
-            "atom": atoms,
-            "name": [(name, oid) for name, found in self.names.items() for oid in sorted(found)],
-        }
-
-
-def columns(value: Any) -> tuple[str, str | None, float | None]:
-    """A value as the columns of `atom`."""
-    match value:
-        case None:
-            return "null", None, None
-        case bool():
-            return "bool", str(value).lower(), None
-        case int():
-            return "int", str(value), float(value)
-        case float():
-            return "real", repr(value), value
-        case Moment():
-            return "time", value.text, value.seconds
-        case _:
-            return "string", value, reads_as(value)
-
-
-def reads_as(text: str) -> float | None:
-    return float(text) if NUMBER.fullmatch(text) and math.isfinite(float(text)) else None
-
-
-# Comparisons
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def as_number(value: Any) -> float | None:
-    if is_number(value):
-        return value
-    if isinstance(value, Moment):
-        return value.seconds
-    return reads_as(value) if isinstance(value, str) else None
-
-
-def as_text(value: Any) -> str | None:
-    return columns(value)[1]
-
-
-def holds(op: str, left: Any, right: Any) -> bool:
-    """The table of docs/lorel.md, row by row."""
-    if op == "!=":
-        return not holds("=", left, right)
-    compare = operator.eq if op == "=" else ORDERS[op]
-    if left is None or right is None:
-        return op == "=" and left is None and right is None
-    if is_number(left) or is_number(right):
-        one, other = as_number(left), as_number(right)
-        if one is None or other is None:
-            return False
-        kinds = {type(left), type(right)}
-        if op == "=" and kinds == {int, str} and abs(one if isinstance(left, int) else other) >= 2**53:
-            return as_text(left) == as_text(right)
-        exact = op == "=" and kinds == {int}
-        return bool(compare(one, other)) if exact else bool(compare(float(one), float(other)))
-    return bool(compare(as_text(left), as_text(right)))
-
-
-def literal_holds(op: str, value: Any, literal: Any) -> bool:
-    """A text in a view that reads as a time is one where it is compared with a time."""
-    if isinstance(value, Moment) and isinstance(literal, str) and len(literal) >= 10 and literal[4] == "-":
-        try:
-            moment = datetime.fromisoformat(literal)
-        except ValueError:
-            return holds(op, value, literal)
-        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        return bool((operator.eq if op == "=" else operator.ne if op == "!=" else ORDERS[op])(value.seconds, seconds))
-    return holds(op, value, literal)
-
 
 # Paths
 
@@ -141,15 +44,16 @@ class Evaluation:
     def out(self, oid: int) -> Iterator[Edge]:
         return (edge for edge in self.store.edges if edge[0] == oid)
 
-    def step_edges(self, oid: int, step: Any) -> Iterator[Edge]:
-        """The edges of one step by a label or a pattern."""
+    def step_edges(self, oid: int, step: Any, env: Any = None) -> Iterator[Edge]:
+        """The edges of one step by a label or a pattern; with a label variable that is bound, those of this label."""
         if isinstance(step, tree.ByPattern):
             pattern = re.compile(".*".join(map(re.escape, step.pattern.split("%"))), re.DOTALL)
         else:
             pattern = re.compile(re.escape(step.label), re.DOTALL)
         for edge in self.out(oid):
             placed = step.places is None or step.places.first <= edge[3] <= step.places.last
-            if placed and pattern.fullmatch(edge[1]):
+            alike = step.variable is None or not env or env.get(step.variable.name, edge[1]) == edge[1]
+            if placed and alike and pattern.fullmatch(edge[1]):
                 yield edge
 
     def step(self, objects: set[int], step: Any) -> set[int]:
@@ -193,7 +97,7 @@ class Evaluation:
                             return self.steps({env[prefix]}, steps[end:])
                 return self.steps(self.root(root, env), steps)
             case tree.Subquery(query):
-                assert isinstance(query.items[0].operand, tree.PathExpression | tree.Subquery)
+                assert selects_objects(query)
                 found = [
                     self.objects(query.items[0].operand, inner) for inner in self.bindings(query, env, share=False)
                 ]
@@ -226,7 +130,9 @@ class Evaluation:
                 return [
                     ("value", self.before.atoms[oid]) for oid in self.objects(path, env) if oid in self.before.atoms
                 ]
-            case tree.Subquery(query) if not isinstance(query.items[0].operand, tree.PathExpression | tree.Subquery):
+            case tree.PathExpression(tree.Identifier(name), ()) if isinstance(env.get(name), str):
+                return [("label", env[name])]
+            case tree.Subquery(query) if not selects_objects(query):
                 item = query.items[0].operand
                 return [
                     each
@@ -275,6 +181,8 @@ class Evaluation:
         if left[0] == "literal" and right[0] != "literal":
             turned = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
             return self.compares(turned.get(op, op), right, left)
+        if "label" in (left[0], right[0]) and op != "like":
+            return self.compares_label(op, left, right)
         sides = []
         for kind, value in (left, right):
             if kind == "object":
@@ -293,6 +201,13 @@ class Evaluation:
         if right[0] == "literal" and left[0] == "object":
             return literal_holds(op, *sides)
         return holds(op, *sides)
+
+    def compares_label(self, op: str, left: tuple[str, Any], right: tuple[str, Any]) -> bool:
+        """A label is a text, and never a number."""
+        sides = [self.store.atoms.get(value, self) if kind == "object" else value for kind, value in (left, right)]
+        if self in sides:
+            return False
+        return op == "!=" if any(map(is_number, sides)) else holds(op, *sides)
 
     # Conditions
 
@@ -329,8 +244,25 @@ class Evaluation:
     def bindings(self, query: tree.SelectQuery, env: Env, share: bool = True) -> list[Env]:
         envs = [env]
         for item in query.sources:
-            envs = [found for each in envs for found in self.bound(item, each, share, query.sources)]
+            binds = self.bound if not labels_of(item.source) else self.bound_labels
+            envs = [found for each in envs for found in binds(item, each, share, query.sources)]
         return [each for each in envs if self.true(query.where, each, share)]
+
+    def bound_labels(self, item: tree.FromItem, env: Env, share: bool, items: Any) -> Iterator[Env]:
+        """The same for a path that binds labels: edge by edge."""
+        source, path = item.source, []
+        first = next(place for place, step in enumerate(source.steps) if getattr(step, "variable", None) is not None)
+        before = tree.FromItem(tree.PathExpression(source.root, source.steps[:first]), tree.Identifier("so far"))
+        others = [before if each is item else each for each in items]
+        path = [(found, found.pop("so far")) for found in self.bound(before, env, share, others)]
+        for step in source.steps[first:]:
+            if getattr(step, "variable", None) is None:
+                path = [(found, after) for found, oid in path for after in self.step({oid}, step)]
+            else:
+                name = step.variable.name
+                path = [({**f, name: e[1]}, e[2]) for f, oid in path for e in self.step_edges(oid, step, f)]
+        for found, oid in path:
+            yield found if item.variable is None else {**found, item.variable.name: oid}
 
     def bound(self, item: tree.FromItem, env: Env, share: bool, items: Any) -> Iterator[Env]:
         """Bindings of one item of the from clause, with every prefix of plain labels if it begins with a name; with the
@@ -358,12 +290,26 @@ class Evaluation:
             yield found
 
 
+def labels_of(source: Any) -> list[str]:
+    """The label variables of a path."""
+    steps = getattr(source, "steps", ())
+    return [step.variable.name for step in steps if getattr(step, "variable", None) is not None]
+
+
+def selects_objects(query: tree.SelectQuery) -> bool:
+    operand = query.items[0].operand
+    labels = {name for item in query.sources for name in labels_of(item.source)}
+    if isinstance(operand, tree.PathExpression) and not operand.steps and operand.root.name in labels:
+        return False
+    return isinstance(operand, tree.PathExpression | tree.Subquery)
+
+
 def prefix_of(path: tree.PathExpression, end: int) -> tuple[str, ...] | None:
     """The name and the first labels of a path, if they are plain."""
     if not isinstance(path.root, tree.Identifier):
         return None
     steps = path.steps[:end]
-    if not all(isinstance(step, tree.ByLabel) and step.places is None for step in steps):
+    if not all(isinstance(step, tree.ByLabel) and step.places is None and not step.variable for step in steps):
         return None
     return (path.root.name, *(step.label for step in steps))
 
@@ -405,16 +351,18 @@ def evaluate_part(state: Evaluation, query: tree.SelectQuery, place: int = 1) ->
     query = with_sources(query)
     bindings = state.bindings(query, {})
     first = query.items[0].operand
+    if query.limit is not None:
+        bindings = first_bindings(state, query, place, bindings)
     single = len(query.items) == 1 and query.items[0].label is None
     selected: dict[str, set[int]] = {}
     for env in bindings:
         key: Any
-        if single and isinstance(first, tree.PathExpression | tree.Subquery):
-            reached = state.objects(first, env, True)
+        if single and selects_objects(query):
+            reached = {env[CHOSEN]} if CHOSEN in env else state.objects(first, env, True)
             found.objects |= reached
             key = env.get(first.root.name) if isinstance(first, tree.PathExpression) else None
         else:
-            key = (place, *used(query.items, env))
+            key = made_of(place, query.items, env)
             if single:
                 found.values |= {(key, *columns(value)) for value in values_of(state, first, env)}
             else:
@@ -427,7 +375,7 @@ def evaluate_part(state: Evaluation, query: tree.SelectQuery, place: int = 1) ->
             if (
                 isinstance(item.operand, tree.PathExpression)
                 and not item.operand.steps
-                and item.operand.root.name in env
+                and isinstance(env.get(item.operand.root.name), int)
             ):
                 selected.setdefault(item.operand.root.name, set()).add(env[item.operand.root.name])
     for item in query.adjuncts:
@@ -437,6 +385,36 @@ def evaluate_part(state: Evaluation, query: tree.SelectQuery, place: int = 1) ->
     return found
 
 
+def first_bindings(state: Evaluation, query: Any, place: int, bindings: list[Env]) -> list[Env]:
+    """Those that give the first objects, sorted by one item after the other, the last item first."""
+    single = len(query.items) == 1 and query.items[0].label is None and selects_objects(query)
+    keyed = []
+    for env in bindings:
+        if single:
+            keyed += [((oid,), {**env, CHOSEN: oid}) for oid in state.objects(query.items[0].operand, env, True)]
+        else:
+            keyed.append((made_of(place, query.items, env), env))
+    found = sorted({key for key, _ in keyed})
+    for item in reversed(query.order):
+        values: dict[Any, list[Any]] = {}
+        for key, env in keyed:
+            values.setdefault(key, []).extend(sortable(v) for v in values_of(state, item.operand, env))
+        best = {key: (max if item.descending else min)(each) for key, each in values.items() if each}
+        valued = sorted((key for key in found if key in best), key=best.__getitem__, reverse=item.descending)
+        found = valued + [key for key in found if key not in best]
+    chosen = set(found[: query.limit])
+    return [env for key, env in keyed if key in chosen]
+
+
+CHOSEN = ("the object that a limit chose",)
+
+
+def sortable(value: Any) -> tuple[Any, ...]:
+    """Numbers before texts, nulls last."""
+    _, text, number = columns(value)
+    return (0, number, text or "") if number is not None else (2, 0.0, "") if text is None else (1, 0.0, text)
+
+
 def values_of(state: Evaluation, operand: Any, env: Env) -> list[Any]:
     found = []
     for kind, value in state.operand(operand, env, True):
@@ -444,6 +422,8 @@ def values_of(state: Evaluation, operand: Any, env: Env) -> list[Any]:
             found.append(state.store.atoms[value])
         elif kind == "value" and isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
             found.append(int(value))  # a computed number that is whole is an int
+        elif kind == "label":
+            found.append(Label(value))
         elif kind != "object":
             found.append(value)
     return found
@@ -452,14 +432,18 @@ def values_of(state: Evaluation, operand: Any, env: Env) -> list[Any]:
 def make(state: Evaluation, found: ViewState, key: Any, item: tree.SelectItem, env: Env) -> None:
     label = label_of(item)
     match item.operand:
+        case tree.PathExpression(tree.Identifier(name), ()) if isinstance(env.get(name), str):
+            found.made_values.add((key, label, *columns(Label(env[name]))))
         case tree.PathExpression(root, (*before, (tree.ByLabel() | tree.ByPattern()) as last)):
             parents = state.objects(tree.PathExpression(root, tuple(before)), env, True)
             whole = prefix_of(item.operand, len(item.operand.steps))
             if whole is not None and whole in env:
-                found.made_edges.add((key, label, env[whole], 0))
+                found.made_edges.add((key, label, env[whole], -1))
                 return
             for parent in parents:
                 found.made_edges |= {(key, label, e[2], e[3]) for e in state.step_edges(parent, last)}
+        case tree.PathExpression(tree.Identifier(name), ()) if name in env:
+            found.made_edges.add((key, label, env[name], -1))
         case tree.PathExpression() | tree.Subquery():
             found.made_edges |= {(key, label, oid, 0) for oid in state.objects(item.operand, env, True)}
         case _:
@@ -476,6 +460,12 @@ def label_of(item: tree.SelectItem) -> str:
         case tree.AggregateOf(function):
             return function
     return "value"
+
+
+def made_of(place: int, items: Any, env: Env) -> tuple[Any, ...]:
+    """The id of what is made: ints, or texts where one is a label."""
+    found = (place, *used(items, env))
+    return tuple(map(str, found)) if any(isinstance(each, str) for each in found) else found
 
 
 def used(items: Any, env: Env) -> list[int]:
@@ -520,7 +510,9 @@ def with_sources(query: tree.SelectQuery) -> tree.SelectQuery:
     ]
     if len(query.items) == 1 and found:
         item = tree.SelectItem(tree.PathExpression(tree.Identifier("the path")))
-        return tree.SelectQuery((item,), (tree.FromItem(found[0], tree.Identifier("the path")),), query.where)
+        return tree.SelectQuery(
+            (item,), (tree.FromItem(found[0], tree.Identifier("the path")),), query.where, limit=query.limit
+        )
     if len(query.items) > 1 and found:
         if len({prefix_of(path, 0) for path in found}) > 1 or prefix_of(found[0], 0) is None:
             return query
@@ -532,7 +524,7 @@ def with_sources(query: tree.SelectQuery) -> tree.SelectQuery:
                 break
             end += 1
         source = tree.FromItem(tree.PathExpression(found[0].root, found[0].steps[:end]), None)
-        return tree.SelectQuery(query.items, (source,), query.where, query.adjuncts, query.order)
+        return tree.SelectQuery(query.items, (source,), query.where, query.adjuncts, query.order, query.limit)
     return query
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.oracle.dice import Dice
-from tests.semistructured.lorel_oracle import Moment, Store
+from tests.semistructured.lorel_values import Moment, Store
 
 COMPLEX = range(1, 6)
 ATOMIC = range(20, 27)
@@ -64,6 +64,7 @@ class Writer:
         self.dice = dice
         self.plain = plain  # only what 001's own algorithm maintains
         self.count = 0
+        self.labels: list[str] = []  # label variables of this query
 
     def view(self) -> str:
         parts = [f"P{number} = {self.query()}" for number in range(1 if self.plain else self.dice.number(1, 2))]
@@ -74,18 +75,33 @@ class Writer:
         if not self.plain and dice.chance(12):
             return self.without_from()
         variables: list[str] = []
+        self.labels = []
         sources = []
         for _ in range(dice.number(1, 3)):
             root = dice.pick(variables) if variables and dice.chance(75) else dice.pick(("N", "N", "M"))
             name = self.fresh()
             least = 0 if root == "M" else 1
-            sources.append(f"{root}{self.steps(least, 1 if self.plain else 2)} {name}")
+            sources.append(f"{root}{self.steps(least, 1 if self.plain else 2)}{self.label_step()} {name}")
             variables.append(name)
         where = f" where {self.condition(variables, dice.number(0, 2))}" if dice.chance(75) else ""
         order = f" order by {self.value(variables, 1)}" if not self.plain and dice.chance(15) else ""
         items, selected = self.items(variables)
         adjuncts = self.adjuncts(selected) if selected and dice.chance(60) else ""
-        return f"select {items} from {', '.join(sources)}{where}{adjuncts}{order if selected else ''}"
+        order = order if selected else ""
+        limit = f" limit {dice.number(1, 4)}" if not self.plain and dice.chance(20) else ""
+        if limit and selected and dice.chance(60):
+            keys = (f"{self.value(variables, 1)}{dice.pick(('', ' desc'))}" for _ in range(dice.number(1, 2)))
+            order = f" order by {', '.join(keys)}"
+        return f"select {items} from {', '.join(sources)}{where}{adjuncts}{order}{limit}"
+
+    def label_step(self) -> str:
+        """Now and then, a step that binds a label, or joins with one that is bound."""
+        if self.plain or not self.dice.chance(12):
+            return ""
+        name = self.dice.pick(self.labels) if self.labels and self.dice.chance(40) else f"L{len(self.labels)}"
+        if name not in self.labels:
+            self.labels.append(name)
+        return f".{self.dice.pick(('%', '%', 'a%', 'a'))}@{name}"
 
     def without_from(self) -> str:
         label = self.dice.pick((f"N.{self.dice.pick(LABELS)}", "M"))
@@ -105,10 +121,13 @@ class Writer:
                 return f"{dice.pick(variables)}{self.steps(1, 2)}", None
             case 1:
                 return self.aggregate(variables), None
+            case 2 if self.labels and dice.chance(50):
+                return dice.pick(self.labels), None
             case _:
                 chosen = dice.pick(variables)
                 value = self.value(variables, 1).replace("N.", f"{chosen}.").replace("M.", f"{chosen}.")
                 more = f"k: {dice.pick(variables)}{self.steps(1, 1)}, m: {value}"
+                more += f", l: {dice.pick(self.labels)}" if self.labels and dice.chance(50) else ""
                 return f"{chosen}, {more}", chosen
 
     def adjuncts(self, selected: str) -> str:
@@ -197,6 +216,8 @@ class Writer:
     def value(self, variables: list[str], depth: int) -> str:
         dice = self.dice
         choice = dice.number(0, 9) if depth else 0
+        if self.labels and depth and dice.chance(30):
+            return dice.pick(self.labels)
         if choice < 6:
             return f"{dice.pick(variables)}{self.steps(0, 2)}"
         if choice < 7:

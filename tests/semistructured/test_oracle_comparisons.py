@@ -11,7 +11,7 @@ from headwater.language.lorel import parse_lorel
 from headwater.language.lorel.printer import print_value
 from headwater.pipeline import compile_tree
 from headwater.semistructured.views import program_tree, translate_all
-from tests.semistructured.lorel_oracle import Moment, Store, holds, literal_holds
+from tests.semistructured.lorel_values import Moment, Store, holds, literal_holds
 from tests.semistructured.random_views import EXACT, VALUES
 
 KNOWN: tuple[Any, ...] = tuple({(type(value), repr(value)): value for value in (*VALUES, *EXACT, -7, "abc")}.values())

@@ -15,7 +15,8 @@ from headwater.semistructured.views.updates.maintenance import MaintenanceStatem
 from headwater.semistructured.views.updates.relevance import RelevantOids, relevant_oids, relevant_variables
 from tests.oracle.dice import Dice
 from tests.semistructured.figure1 import shown
-from tests.semistructured.lorel_oracle import Evaluation, Moment, Store, ViewState, evaluate_part
+from tests.semistructured.lorel_oracle import Evaluation, ViewState, evaluate_part
+from tests.semistructured.lorel_values import Moment, Store
 from tests.semistructured.random_views import ATOMIC, VALUES, Writer, random_edge, random_store
 from tests.semistructured.test_oracle_views import apply
 

@@ -15,7 +15,8 @@ from headwater.language.lorel import parse_lorel, print_lorel
 from headwater.pipeline import compile_tree
 from headwater.semistructured.views import ViewPart, ViewProgram, program_tree, translate_all
 from tests.oracle.dice import Dice
-from tests.semistructured.lorel_oracle import Evaluation, Store, ViewState, evaluate_part
+from tests.semistructured.lorel_oracle import Evaluation, ViewState, evaluate_part
+from tests.semistructured.lorel_values import Store
 from tests.semistructured.random_views import EXACT, Writer, random_store, random_update
 
 
@@ -112,4 +113,4 @@ def test_the_random_views_use_the_whole_language() -> None:
 
 
 WORDS = (".#", ")*", ")+", ")?", "%", "[0-1]", "not ", "for all", "exists", " in ", "(select", "count(", "sum(", "min(")
-WORDS += ("max(", "avg(", "like", " or ", "with", "order by", "k: ", " * ", " / ")
+WORDS += ("max(", "avg(", "like", " or ", "with", "order by", "k: ", " * ", " / ", "@L", "limit")

@@ -85,11 +85,47 @@ def test_agree_bad_lines_are_set_aside_and_the_others_read(lines: list[tuple[Any
         (b'"\\ud800"', "line 1, column 2: half a surrogate pair: the string is no Unicode text"),
         (b'["\xc3\xa9", "\xff"]', "line 1, column 8: these bytes are no UTF-8"),
         (b"1" * 1001, "line 1, column 1: a number of more than 1,000 characters"),
+        (
+            b'{"a": "1e999, \\" 1e999",\n "b": -1e9990, "c": 1e999}',
+            "line 2, column 7: a number that no 64-bit float holds",
+        ),
         (b'{"[]": 1}', "line 1, column 2: a member cannot be called `[]`"),
     ],
 )
 def test_the_place_of_a_fault_is_named(text: bytes, where: str) -> None:
     assert where in str(scan_text(text, "f").rejected[0])
+
+
+def test_a_number_that_is_too_large_is_found_in_its_line() -> None:
+    nodes = scan_lines(b'{"a": 1}\n{"a": 1e999}\n{"a": 1e999}\n', "feed.jsonl")
+    assert [bad.where for bad in nodes.rejected] == ["feed.jsonl, line 2, column 7", "feed.jsonl, line 3, column 7"]
+
+
+BAD_TEXTS = (
+    b"[" * 10_000 + b"]" * 10_000,
+    b'{"a":1,"a":2}',
+    b'{"a":NaN}',
+    b'{"a":1e999}',
+    b'{"a":"\\ud800"}',
+    b'"\xff"',
+)
+
+
+@pytest.mark.parametrize("text", BAD_TEXTS)
+def test_nothing_of_a_text_that_is_refused_is_applied(text: bytes) -> None:
+    docs = hw.Documents.from_json({"M": [{"k": 1}, {"k": 2}]})
+    view = docs.define("define view V as X = select x from M.# x;")
+
+    def held() -> Any:
+        return [docs.database.rows(name) for name in ("edge", "atom", "name", "hollow")], docs.documents(), docs.guide()
+
+    before = held(), view.documents()
+    for change in (
+        lambda: docs.put(0, text), lambda: docs.put("new", text), lambda: docs.put_all({0: {"k": 9}, 1: text}),
+    ):  # fmt: skip
+        with pytest.raises(hw.DataError, match=r"(?s)HW820.*nothing was applied.*line 1, column"):
+            change()
+        assert (held(), view.documents()) == before
 
 
 def test_numbers_keep_every_digit() -> None:

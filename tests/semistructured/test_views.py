@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 import headwater as hw
 from headwater.core.errors import CheckProblem
 from headwater.language.lorel import ChangeValue, DeleteEdge, InsertEdge, parse_lorel
 from headwater.pipeline import compile_tree
+from headwater.semistructured.output.patches import apply_patch
 from headwater.semistructured.views import compile_views, ground_update, program_tree, translate_all
 from headwater.semistructured.views.writer import relation_prefix
 from tests.semistructured.figure1 import ATOMS, EDGES, NAMES, objects, view_of
@@ -130,3 +133,71 @@ def test_documents_take_update_statements() -> None:
     assert sorted(each["id"] for each in view.documents().values()) == [1, 2]
     with pytest.raises(CheckProblem, match=r"error\[HW261\]"):
         docs.execute("select o from Orders o")
+
+
+def test_near_misses_are_told_where_the_view_is_defined() -> None:
+    docs = hw.Documents.from_json({"Guide": {"Restaurant": [{"Name": "Wok"}]}})
+    with pytest.warns(hw.NearMissWarning, match=r"(?s)HW258.*`Restaurnt`.*did you mean `Restaurant`") as found:
+        docs.define("define view V as R = select r from Guide.Restaurnt r;")
+    assert [each.filename for each in found] == [__file__]
+    with pytest.warns(hw.NearMissWarning, match=r"(?s)HW259.*`Giude`.*did you mean `Guide`"):
+        docs.define("define view W as R = select r from Giude.Restaurant r;")
+    with pytest.warns(hw.NearMissWarning, match=r"(?s)HW259.*`V` is a view"):
+        docs.define("define view X as R = select r from V.S r;")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        docs.define("define view Y as R = select V from Guide.Restaurant V where V.Chef = 1;")
+
+
+def test_a_label_is_a_text_and_no_number() -> None:
+    docs = hw.Documents.from_json({"D": {"5": 5, "x": "x", "6": "6", "7": 7.5, "n": None}})
+    equal = docs.define("define view E as A = select y from D.%@L y where L = y;")
+    other = docs.define("define view O as A = select y from D.%@L y where L != y;")
+    literal = docs.define("define view I as A = select y from D.%@L y where L = 5;")
+    assert sorted(equal.documents().values()) == ["6", "x"]
+    assert sorted(map(str, other.documents().values())) == ["5", "7.5", "None"]
+    assert literal.documents() == {}
+
+
+def test_an_object_that_is_made_of_a_label_has_a_proof() -> None:
+    docs = hw.Documents.from_json({"D": {"a b": 1, "c": 2}})
+    view = docs.define("define view V as A = select field: L, value: x from D.%@L x order by L limit 1;")
+    (oid,) = view.documents()
+    assert oid == "&1.a b.2'"
+    assert ("edge", (1, "a b", 2, -1)) in view.why(oid).facts
+    assert view.why((1, "a b", 2)).facts == view.why(oid).facts
+
+
+def test_objects_made_of_labels_have_patches() -> None:
+    docs = hw.Documents.from_json({"O": [{"id": 1, "a": 1}]}, key="id")
+    view = docs.define('define view V as X = select l: L, v: x from O o, o.%@L x where L != "id";')
+    assert view.documents() == {"&1.a.3'": {"l": "a", "v": 1}}
+    docs.put(2, {"id": 2, "b": 7, "7": [8]})
+    came = {"&1.b.6'": {"l": "b", "v": 7}, "&1.7.7'": {"l": "7", "v": 8}}
+    assert view.changes.patches == {oid: [{"op": "add", "path": "", "value": value}] for oid, value in came.items()}
+    assert {oid: view.why(oid).facts[-1] for oid in came} == {
+        "&1.b.6'": ("edge", (4, "b", 6, -1)),
+        "&1.7.7'": ("edge", (4, "7", 7, 0)),
+    }
+    docs.remove(2)
+    assert view.changes.patches == {oid: [{"op": "remove", "path": ""}] for oid in came}
+
+
+def test_items_that_change_places_are_a_patch() -> None:
+    docs = hw.Documents.from_json({"O": [{"id": 1, "a": [{"p": 1}, {"p": 2}]}]}, key="id")
+    view = docs.define("define view V as X = select o from O o with o.#;")
+    before = view.documents()["&1'"]
+    docs.put(1, {"id": 1, "a": [{"p": 2}, {"p": 1}]})
+    assert not view.changes.operations
+    assert view.changes
+    assert apply_patch(before, view.changes.patches["&1'"]) == {"id": 1, "a": [{"p": 2}, {"p": 1}]}
+
+
+def test_edges_that_are_taken_away_are_edges() -> None:
+    docs = hw.Documents.from_json({"O": [{"id": 1, "a": 5}]}, key="id")
+    view = docs.define("define view V as X = select o.a from O o;")
+    assert view.without([("&1", "a", "&3")]).operations == view.without([(1, "a", 3)]).operations
+    assert view.without([("&1", "a", "&3")])
+    for wrong in ({"edge": [(1, "a", 3)]}, ["abc"], [(1, "a")], [("x", "a", 3)]):
+        with pytest.raises(hw.DataError, match="HW821"):
+            view.without(wrong)  # type: ignore[arg-type]

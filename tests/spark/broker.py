@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyspark
 
-_WAIT = 120
+_WAIT = 600
 
 
 @contextmanager
@@ -43,7 +43,8 @@ def broker(jars: list[str], folder: Path, port: int, controller: int) -> Iterato
 
 
 def _cluster_id() -> str:
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    """The first letter is none that begins an option."""
+    return "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")[1:]
 
 
 def _await(process: subprocess.Popen[bytes], port: int, folder: Path) -> None:

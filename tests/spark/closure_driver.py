@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +35,29 @@ def maintained(spark: Any, folder: Path, store: str = "") -> None:
         trigger={"availableNow": True},
     )
     query.awaitTermination()
+
+
+def deadly(do: Callable[..., Any], steps: list[int], folder: Path) -> Callable[..., Any]:
+    """The same function; the process is killed at the step that `steps` counts down to: before one, or after it.
+
+    Not before Spark has noted the first batch of the query in `folder`, unless that takes a minute: Spark does not
+    start again on a checkpoint that holds nothing but the temporary file of such a note.
+    """
+
+    def wrapped(*given: Any) -> Any:
+        for when in ("before", "after"):
+            steps[0] -= 1
+            if steps[0] == 0:
+                print(f"killed {when} {do.__name__} {given[:2]}", flush=True)
+                ends = time.monotonic() + 60
+                while not (folder / "state" / "offsets" / "0").exists() and time.monotonic() < ends:
+                    time.sleep(0.02)
+                os.kill(os.getpid(), signal.SIGKILL)
+            if when == "before":
+                found = do(*given)
+        return found
+
+    return wrapped
 
 
 def print_view(folder: Path, store: str = "") -> None:

@@ -14,6 +14,8 @@ from headwater.spark.session.session import local_session
 
 SRC = Path(__file__).parents[2] / "src"
 
+PATIENCE = 1800  # seconds: so long that only what never ends takes longer, on a busy machine too
+
 # Java for minutes, not for days: it starts with half the work, in the processes that tests start as well.
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 

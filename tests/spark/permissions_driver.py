@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import headwater as hw
+from conftest import PATIENCE
 from headwater import spark as hws
 from headwater.spark.session.session import local_session
 
@@ -55,7 +56,7 @@ for number, name in enumerate(PLACES):
     (folder / name).chmod(0o555)
     bring(number + 1)
     try:
-        query.awaitTermination(90)
+        query.awaitTermination(PATIENCE)
     except Exception as problem:
         said.append([str(problem), hws.progress(state)["batch"]])
     finally:

@@ -3,7 +3,7 @@
     python rivals_driver.py FOLDER NAME STARTS STEP
 
 It is started at most STARTS times, and is killed at its STEPth step that touches a file (0: never). What stopped it is
-printed, a line each, and in the end what the view holds.
+printed, a line each. If it gets one start alone it has no rival, and prints what the view holds in the end.
 """
 
 from __future__ import annotations
@@ -42,5 +42,6 @@ for _ in range(starts):
         break
     except Exception as problem:
         print(json.dumps(str(problem)), flush=True)
-print_view(folder)
+if starts == 1:
+    print_view(folder)
 spark.stop()

@@ -20,7 +20,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headwater.cli.main import app
-from tests.spark.conftest import FAR, SRC
+from tests.spark.conftest import FAR, PATIENCE, SRC
 
 PROGRAM = "relation link(x: int, y: int). reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
 
@@ -184,8 +184,8 @@ def test_ctrl_c_while_spark_starts_leaves_no_java_behind(folder: Path) -> None:
     while made.poll() is None and not any("SparkSubmit" in command for command in commands_of(made.pid)):
         time.sleep(0.05)
     made.send_signal(signal.SIGINT)
-    assert made.wait(300) == 130
-    until = time.monotonic() + 60
+    assert made.wait(PATIENCE) == 130
+    until = time.monotonic() + PATIENCE
     while commands_of(made.pid) and time.monotonic() < until:
         time.sleep(0.1)
     assert not commands_of(made.pid)
@@ -205,7 +205,7 @@ def test_without_java_the_command_says_what_to_install(folder: Path) -> None:
     env = {"PATH": "/nowhere", "PYTHONPATH": str(SRC), "HOME": str(folder)}
     words = ["run", "p.dl", "--engine", "spark", "--input", "link=links.csv"]
     command = [sys.executable, "-c", "from headwater.cli.main import main; main()", *words]
-    made = subprocess.run(command, env=env, capture_output=True, text=True, cwd=folder, timeout=120)
+    made = subprocess.run(command, env=env, capture_output=True, text=True, cwd=folder, timeout=PATIENCE)
     assert made.returncode == 2
     assert made.stderr.startswith("error[HW905]: Spark needs Java, and there is no `java` on the PATH and no JAVA_HOME")
     assert "Traceback" not in made.stderr

@@ -17,7 +17,7 @@ from typing import Any
 import pyspark
 import pytest
 
-from tests.spark.conftest import SECRET_SETTINGS, SRC, free_port
+from tests.spark.conftest import PATIENCE, SECRET_SETTINGS, SRC, free_port
 from tests.spark.test_connect import fed, listed
 from tests.spark.test_maintain import closure, lowest
 
@@ -54,14 +54,14 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for one in started:
         one.send_signal(signal.SIGTERM)
     for one in started:
-        one.wait(30)
+        one.wait(PATIENCE)
 
 
 @pytest.fixture(scope="module")
 def told(master: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     env = os.environ | {"PYTHONPATH": str(SRC), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     command = [sys.executable, str(DRIVER), master, str(tmp_path_factory.mktemp("driver"))]
-    made = subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
+    made = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE)
     assert made.returncode == 0, made.stderr[-3000:]
     return dict(json.loads(made.stdout.splitlines()[-1]))
 

@@ -16,7 +16,7 @@ import pyspark
 import pytest
 
 from headwater import spark as hws
-from tests.spark.conftest import FAR_SETTINGS, SRC, free_port
+from tests.spark.conftest import FAR_SETTINGS, PATIENCE, SRC, free_port
 from tests.spark.test_maintain import closure, lowest
 
 DRIVER = Path(__file__).with_name("connect_driver.py")
@@ -57,7 +57,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        ends = time.monotonic() + 240
+        ends = time.monotonic() + PATIENCE
         while not listens(port):
             assert running.poll() is None, "the server has ended"
             assert time.monotonic() < ends, "the server does not listen"
@@ -65,7 +65,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"sc://127.0.0.1:{port}"
     finally:
         running.terminate()
-        running.wait(60)
+        running.wait(PATIENCE)
 
 
 def home(folder: Path) -> Path:
@@ -89,7 +89,7 @@ def listens(port: int) -> bool:
 @pytest.fixture(scope="module")
 def told(folder: Path, server: str) -> dict[str, Any]:
     command = [sys.executable, str(DRIVER), str(folder), server]
-    made = subprocess.run(command, env=ENV, capture_output=True, text=True, timeout=900)
+    made = subprocess.run(command, env=ENV, capture_output=True, text=True, timeout=PATIENCE)
     assert made.returncode == 0, made.stderr[-3000:]
     return dict(json.loads(made.stdout.splitlines()[-1]))
 

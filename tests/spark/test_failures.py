@@ -21,6 +21,7 @@ from headwater import spark as hws
 from headwater.core.functions.registry import unregister
 from headwater.spark.session.failures import stopped
 from headwater.spark.shards import transaction_job
+from tests.spark.conftest import PATIENCE
 from tests.spark.test_maintain import CLOSURE, COMPONENTS, NOW, closure, drop, finish, link, rows, stream
 from tests.spark.workers import listening, python_workers
 
@@ -45,7 +46,7 @@ def held() -> Iterator[Callable[[Callable[[], None]], None]]:
     unregister("held")
 
 
-def wait_for(found: Callable[[], Any], seconds: float = 90) -> Any:
+def wait_for(found: Callable[[], Any], seconds: float = PATIENCE) -> Any:
     ends = time.monotonic() + seconds
     while not (value := found()):
         assert time.monotonic() < ends, "it did not happen"

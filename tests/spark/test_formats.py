@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.spark.broker import broker
-from tests.spark.conftest import SRC, free_port
+from tests.spark.conftest import PATIENCE, SRC, free_port
 from tests.spark.connectors import BROKER, BUILDS, SPARK, NotFetched, fetched
 from tests.spark.test_maintain import closure
 
@@ -59,7 +59,7 @@ def changes(folder: Path, dice: random.Random, batches: int) -> list[set[tuple[A
 def driven(form: str, folder: Path, jars: list[str], servers: str) -> dict[str, Any]:
     env = os.environ | {"PYTHONPATH": str(SRC), "PYSPARK_PYTHON": sys.executable}
     command = [sys.executable, str(DRIVER), form, str(folder), ",".join(jars), servers]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr[-5000:]
     said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return said

@@ -21,7 +21,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.spark.conftest import FAR, SRC
+from tests.spark.conftest import FAR, PATIENCE, SRC
 
 DRIVER = Path(__file__).with_name("kills_driver.py")
 
@@ -66,7 +66,7 @@ def run(folder: Path, victim: str, step: int, store: str = "") -> tuple[int, str
         command = [sys.executable, str(DRIVER), str(folder), victim, str(step), store]
         driver = subprocess.Popen(command, env=env, stdout=out, stderr=err, start_new_session=True)
         try:
-            code = driver.wait(300)
+            code = driver.wait(PATIENCE)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(driver.pid, signal.SIGKILL)

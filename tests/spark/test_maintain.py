@@ -17,8 +17,10 @@ from pyspark.errors import StreamingQueryException
 import headwater as hw
 from headwater import spark as hws
 from headwater.files.names import file_name
+from headwater.serve.follow.checkpoint import work_of
 from headwater.spark.shards import rounds
 from headwater.spark.state.checkpoint import Checkpoint
+from tests.spark.conftest import PATIENCE
 from tests.spark.workers import python_workers
 
 CLOSURE = "reach(X, Y) :- link(X, Y). reach(X, Z) :- link(X, Y), reach(Y, Z)."
@@ -49,7 +51,7 @@ def closure(links: set[tuple[int, int]]) -> set[tuple[int, int]]:
 
 
 def finish(query: Any) -> None:
-    query.awaitTermination(900)
+    query.awaitTermination(PATIENCE)
     assert not query.isActive
     if query.exception() is not None:
         raise query.exception()
@@ -142,6 +144,10 @@ def test_shards_exchange_batch_after_batch_and_after_a_restart(spark: Any, tmp_p
     run()
     assert hws.progress(checkpoint)["exchange"] == exchange
     assert hws.progress(checkpoint)["rows_shipped"] > 0
+    noted = [hws.progress(checkpoint, number) for number in (2, 3)]
+    work = work_of(noted, checkpoint)
+    assert (work.given, work.set_aside, work.late) == (6, 0, 0)
+    assert work.shipped == noted[0]["bytes_shipped"] + noted[1]["bytes_shipped"] > 0
     links: set[tuple[int, int]] = set()
     after = {}
     for number, batch in enumerate(batches):
@@ -220,7 +226,8 @@ def test_rows_are_set_aside_once_and_nothing_else_stays(
     found = [json.loads(line)["row"] for one in (state / "rejected").iterdir() for line in one.read_text().splitlines()]
     assert len(found) == 2 + 3 + 4
     assert {one.name.partition("-")[0] for one in (state / "rejected").iterdir()} == {"0", "1", "2"}
-    assert not list((state / "feed").iterdir())
+    left = {one.name.rpartition("-")[2] for one in (state / "feed").iterdir()}
+    assert left <= {"published", "0.parquet", "1.parquet"}, "changes and notes for readers, and no rows set aside"
     manifest = Checkpoint(checkpoint).manifest
     assert manifest is not None
     assert manifest.rejected == {"link": 9}
@@ -346,6 +353,28 @@ def test_state_and_offsets_belong_together(spark: Any, tmp_path: Path) -> None:
     assert rows(held) == closure({(1, 2), (2, 3)})
 
 
+def test_a_driver_killed_before_its_first_batch_is_started_again(spark: Any, tmp_path: Path) -> None:
+    """It leaves the temporary file that Spark was writing, which Spark alone would refuse to start beside."""
+    source, checkpoint = tmp_path / "in", tmp_path / "check"
+    drop(source, 0, [link(1, 2)])
+    (checkpoint / "offsets").mkdir(parents=True)
+    left = checkpoint / "offsets" / ".0.0c0ffee0-0000-0000-0000-000000000000.tmp"
+    left.write_text("v1")
+
+    def start() -> Any:
+        links = {"link": stream(spark, source)}
+        return hws.maintain(hw.compile(CLOSURE), links, checkpoint=str(checkpoint), shards=1, trigger=NOW)
+
+    finish(start())
+    assert rows(hws.view(str(checkpoint), "reach", spark=spark)) == {(1, 2)}
+    assert not left.exists()
+    left.write_text("v1")  # beside a batch Spark passes over it, and it may be another run's
+    drop(source, 1, [link(2, 3)])
+    finish(start())
+    assert left.exists()
+    assert rows(hws.view(str(checkpoint), "reach", spark=spark)) == closure({(1, 2), (2, 3)})
+
+
 def test_other_formats(spark: Any, tmp_path: Path) -> None:
     source = tmp_path / "in"
     drop(source, 0, [link(1, 2), link(2, 3)])
@@ -424,7 +453,7 @@ def test_misuse_is_told(spark: Any, tmp_path: Path) -> None:
     links = spark.createDataFrame([(1, 2)], "x int, y int")
     with pytest.raises(ValueError, match="take evaluate"):
         hws.maintain(hw.compile(CLOSURE), {"link": links}, checkpoint=str(tmp_path))
-    with pytest.raises(hw.StateError, match="nothing was committed"):
+    with pytest.raises(hw.StateError, match="is not the checkpoint of a query"):
         hws.view(str(tmp_path / "none"), "reach")
     with pytest.raises(hw.DataError, match="a list is given for `link`, where a DataFrame of Spark should be"):
         hws.maintain(hw.compile(CLOSURE), {"link": [[(1, 2)]]}, checkpoint=str(tmp_path))

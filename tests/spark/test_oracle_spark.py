@@ -16,6 +16,7 @@ from tests.oracle.program import State
 from tests.oracle.strategies import Case, list_case, random_case, template_case
 from tests.oracle.templates import TEMPLATES
 from tests.spark.cases import compiled, found, frames, streams, told, write_script
+from tests.spark.test_maintain import finish
 
 MOST = 400  # rows of a view; larger ones tell no more, and take their time
 
@@ -51,7 +52,9 @@ def last_state(case: Case) -> tuple[State, State] | None:
 @pytest.mark.parametrize(
     ("kind", "shards", "exchange"),
     [
-        *((kind, shards, exchange) for kind in ("templates", "random") for shards in (2, 3) for exchange in EXCHANGES),
+        *((kind, 2, exchange) for kind in ("templates", "random") for exchange in EXCHANGES),
+        *(("random", 3, exchange) for exchange in EXCHANGES),
+        *(pytest.param("templates", 3, exchange, marks=pytest.mark.soak) for exchange in EXCHANGES),
         ("templates", 1, "gang"),
         ("random", 1, "gang"),
         ("lists", 2, "gang"),
@@ -59,9 +62,13 @@ def last_state(case: Case) -> tuple[State, State] | None:
     ],
 )
 def test_oracle_evaluate(spark: Any, kind: str, shards: int, exchange: str) -> None:
-    """Cases whose shards exchange nothing are compared once: their jobs are the same for every exchange."""
+    """Cases whose shards exchange nothing are compared once: their jobs are the same for every exchange.
+
+    Shuffles take long: of all cases, two shards run one half by them, three shards the other.
+    """
     compared = 0
-    for name, case, base, expected in cases(kind):
+    half = slice(shards % 2, None, 2) if exchange == "shuffle" and shards < 8 else slice(None)
+    for name, case, base, expected in cases(kind)[half]:
         program = compiled(case)
         if exchange != "gang" and shards < 8 and not exchanges(program, case, shards):
             continue
@@ -117,8 +124,7 @@ def test_oracle_maintain(spark: Any, tmp_path: Path, name: str, seed: int, shard
         compiled(case), streams(spark, case, tmp_path / "in"), checkpoint=str(tmp_path / "check"),
         foreach_changes=keep, shards=shards, exchange=exchange, trigger={"availableNow": True},
     )  # fmt: skip
-    query.awaitTermination(300)
-    assert query.exception() is None
+    finish(query)
     views = {view: hws.view(str(tmp_path / "check"), view) for view in case.program.outputs}
     assert [{view: told(views[view], rows[view]) for view in views} for _, _, _, rows in steps] == after
     assert {view: set(found(frame.collect())) for view, frame in views.items()} == after[-1]

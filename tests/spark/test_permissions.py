@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.spark.conftest import SRC
+from tests.spark.conftest import PATIENCE, SRC
 from tests.spark.test_kills import assert_right, written
 
 DRIVER = Path(__file__).with_name("permissions_driver.py")
@@ -33,7 +33,7 @@ def test_permissions_that_are_taken_while_a_query_runs(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     env = os.environ | {"PYTHONPATH": str(SRC), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     made = subprocess.run(
-        [sys.executable, str(DRIVER), str(tmp_path)], env=env, capture_output=True, text=True, timeout=300,
+        [sys.executable, str(DRIVER), str(tmp_path)], env=env, capture_output=True, text=True, timeout=PATIENCE,
         preexec_fn=without_privilege,
     )  # fmt: skip
     if made.returncode == 77:

@@ -13,6 +13,7 @@ from pyspark.sql.streaming import StreamingQueryListener
 import headwater as hw
 from headwater import spark as hws
 from headwater.spark.session.session import title
+from tests.spark.conftest import PATIENCE
 from tests.spark.test_maintain import CLOSURE, COMPONENTS, NOW, drop, finish, link, stream
 
 
@@ -55,7 +56,7 @@ def test_a_listener_gets_the_figures_of_its_batch(spark: Any, tmp_path: Path) ->
             trigger=NOW,
         )  # fmt: skip
         finish(query)
-        ends = time.monotonic() + 60
+        ends = time.monotonic() + PATIENCE
         while not watcher.ended and time.monotonic() < ends:
             time.sleep(0.05)
     finally:

@@ -28,7 +28,7 @@ def test_evaluate_answers_what_is_asked(spark: Any, shards: int) -> None:
     asked = spark.createDataFrame([(2,), (9,)], "From int")
     views = hws.evaluate(hw.compile(PROGRAM), {"edge": edges}, questions={"reach": asked}, shards=shards)
     assert rows(views["reach"]) == {(2, 3), (2, 4), (9, 1), (9, 2), (9, 3), (9, 4)}
-    assert views["reach"].columns == ["x", "y"]
+    assert views["reach"].columns == ["From", "Y"]
 
 
 def test_what_is_asked_with_parameters_needs_questions(spark: Any) -> None:

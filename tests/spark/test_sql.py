@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,7 @@ from headwater.language.sql.doctor import Verdict, diagnose
 
 CHAIN = [(at, at + 1) for at in range(8)]
 DOUBLING = "WITH RECURSIVE r(a, b) AS (SELECT a, b FROM chain UNION ALL SELECT x.a, y.b FROM r x JOIN r y ON x.b = y.a)"
+FIVE_LEVELS = "WITH RECURSIVE r(n) MAX RECURSION LEVEL 5 AS (SELECT 1 UNION ALL SELECT n + 1 FROM r"
 STEP = "SELECT r.a, chain.b FROM r JOIN chain ON r.b = chain.a"
 REJECTED = {
     "union": f"WITH RECURSIVE r(a, b) AS (SELECT a, b FROM chain UNION {STEP}) SELECT * FROM r",
@@ -220,23 +222,31 @@ def test_what_only_spark_can_read_is_left_to_it(tables: Any) -> None:
 
 
 def test_a_type_that_no_column_holds_is_told_with_the_cast_that_helps(tables: Any) -> None:
-    text = "WITH RECURSIVE r(x) AS (SELECT day FROM days UNION SELECT x FROM r) SELECT * FROM r"
-    with pytest.raises(hw.DataError, match=r"type date.*cast it to timestamp"):
+    text = "WITH RECURSIVE r(x) AS (SELECT make_interval(1) UNION SELECT x FROM r) SELECT * FROM r"
+    with pytest.raises(hw.DataError, match=r"(?s)HW801.*is of type interval, .*cast it to a type that does"):
         hws.sql(tables, text)
 
 
-def test_union_all_in_a_recursion_is_told_once_per_query(tables: Any) -> None:
-    text = f"WITH RECURSIVE r(a, b) AS (SELECT a, b FROM fork UNION ALL {STEP.replace('chain', 'fork')}), "
-    text += "q(a) AS (SELECT a FROM fork UNION ALL SELECT b FROM q JOIN fork USING (a)) "
-    text += "SELECT r.a FROM r JOIN q ON r.a = q.a"
+def test_union_all_counts_the_ways_and_a_cycle_is_told(tables: Any) -> None:
+    step = STEP.replace("chain", "fork")
+    text = f"WITH RECURSIVE r(a, b) AS (SELECT a, b FROM fork UNION ALL {step}) SELECT * FROM r"
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        assert hws.sql(tables, text).count() > 0
-        hws.sql(tables, text.replace("UNION ALL", "UNION"))
-        hws.sql(tables, "SELECT a FROM fork UNION ALL SELECT b FROM fork")
+        assert Counter(hws.sql(tables, text).collect()) == Counter(tables.sql(text).collect())
+        assert hws.sql(tables, text, union_all="set").count() == 4
+        assert not [each for each in found if each.category is hw.UnionAllWarning]
+        assert hws.sql(tables, f"{LOOP} SELECT * FROM r").count() == 9
     (one,) = [each for each in found if each.category is hw.UnionAllWarning]
     assert one.filename == __file__
-    assert "UNION ALL in the recursion of `r` is taken as UNION" in str(one.message)
+    assert "the data has a cycle, and UNION ALL in the recursion of `r`" in str(one.message)
+    with pytest.raises(hw.DataError, match="HW826"):
+        hws.sql(tables, f"{LOOP} SELECT * FROM r", union_all="refuse")
+
+
+def test_a_union_without_copies_before_a_union_all_leaves_out_its_own_alone(tables: Any) -> None:
+    text = f"WITH RECURSIVE r(a, b) AS (SELECT a, b FROM fork UNION SELECT a, b FROM fork UNION ALL {STEP}) "
+    text = text.replace("chain", "fork") + "SELECT * FROM r"
+    assert Counter(hws.sql(tables, text).collect()) == Counter({(0, 1): 1, (0, 2): 1, (2, 3): 1, (0, 3): 1})
 
 
 @pytest.mark.parametrize("clause", ["OFFSET 1", "LIMIT 1", "SORT BY 1"])
@@ -247,3 +257,34 @@ def test_a_clause_of_a_recursive_union_is_refused(tables: Any, clause: str) -> N
     ):
         with pytest.raises(hw.SyntaxProblem, match="HW1"):
             hws.sql(tables, f"WITH RECURSIVE r(a) AS ({union}) SELECT * FROM r")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT * FROM r LIMIT 5",
+        f"{FIVE_LEVELS} WHERE n < 5) SELECT * FROM r",
+        f"{FIVE_LEVELS}) SELECT * FROM r LIMIT 5",
+        "WITH RECURSIVE r AS (VALUES (1, 2), (3, 4) AS t(a, b) UNION ALL SELECT a + 1, b FROM r WHERE a < 4) "
+        "SELECT * FROM r",
+        f"WITH RECURSIVE r(a, b) AS (SELECT a, a FROM chain UNION ALL {STEP}) SELECT * FROM r",
+    ],
+)
+def test_oracle_spark_recursions_that_spark_accepts(tables: Any, text: str) -> None:
+    assert Counter(map(tuple, hws.sql(tables, text).collect())) == Counter(map(tuple, tables.sql(text).collect()))
+
+
+def test_oracle_spark_a_row_beyond_the_last_level(tables: Any) -> None:
+    text = f"{FIVE_LEVELS} WHERE n < 6) SELECT * FROM r"
+    with pytest.raises(Exception, match="RECURSION_LEVEL_LIMIT_EXCEEDED"):
+        tables.sql(text).collect()
+    with pytest.raises(hw.DataError, match="HW833"):
+        hws.sql(tables, text).collect()
+
+
+def test_a_recursion_without_tables_runs_in_the_session_that_is_given(spark: Any) -> None:
+    other = spark.newSession()
+    text = "WITH RECURSIVE n AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM n WHERE x < 4) SELECT x FROM n WHERE x > 1"
+    found = hws.sql(other, text)
+    assert found.sparkSession is other
+    assert sorted(row.x for row in found.collect()) == [2, 3, 4]

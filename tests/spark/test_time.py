@@ -16,6 +16,7 @@ from headwater import spark as hws
 from headwater.spark.inputs import clock
 from tests.oracle.timed import Step, TimedCase, timed_text
 from tests.oracle.timed_cases import timed_case
+from tests.spark.conftest import PATIENCE
 from tests.spark.test_maintain import NOW, drop, finish, replayed, rows
 
 SPARK = {"int": "bigint", "float": "double", "string": "string", "bool": "boolean"}
@@ -177,7 +178,7 @@ def test_late_rows_by_the_watermark_of_their_stream(spark: Any, tmp_path: Path) 
 
 
 def wait(what: Callable[[], bool], query: Any) -> None:
-    for _ in range(1200):
+    for _ in range(10 * PATIENCE):
         if what():
             return
         assert query.isActive, query.exception()
@@ -255,7 +256,7 @@ def test_views_of_rows_that_are_there(spark: Any) -> None:
     for shards in (1, 2):
         assert rows(hws.evaluate(program, {"ride": rides}, shards=shards)["best"].drop("ts")) == best
         later = hws.evaluate(program, {"ride": rides}, shards=shards, now=12)["best"]
-        assert later.columns == ["ts", "x", "y", "f"]
+        assert later.columns == ["Ts", "X", "Y", "F"]
         assert rows(later) == {(None, "a", "c", 12)}
     far = spark.createDataFrame([(2**62, "a", "b", 1)], rides.schema)
     with pytest.raises(Exception, match=r"time goes up to 2\*\*62 - 1"):

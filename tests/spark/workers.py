@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from contextlib import suppress
 from pathlib import Path
 
 _LISTENS = "0A"
@@ -40,10 +41,11 @@ def _is_daemon(words: list[str]) -> bool:
 
 def listening(process: int) -> set[tuple[str, int]]:
     """The addresses at which a process listens."""
-    try:
-        files = [str(one.readlink()) for one in Path(f"/proc/{process}/fd").iterdir()]
-    except OSError:
-        return set()
+    files = []
+    with suppress(OSError):  # the process is gone
+        for file in Path(f"/proc/{process}/fd").iterdir():
+            with suppress(OSError):  # the file is closed
+                files.append(str(file.readlink()))
     held = {file[len("socket:[") : -1] for file in files if file.startswith("socket:[")}
     found = set()
     for table in ("tcp", "tcp6"):

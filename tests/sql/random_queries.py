@@ -105,13 +105,16 @@ class Grammar:
                 items.append(f"{key} AS c{at}")
             else:
                 items.append(f"{self.aggregate(scope, kind)} AS c{at}")
-        group = f" GROUP BY {', '.join(dict.fromkeys(key for key, _ in keys))}" if keys else ""
+        group = f" GROUP BY {self.groups(list(dict.fromkeys(key for key, _ in keys)))}" if keys else ""
         having = ""
         if self.dice.random() < 0.3:
             having = (
                 f" HAVING {self.aggregate(scope, 'int')} {self.dice.choice(['>', '<=', '=', '<>'])} {self.number()}"
             )
         return f"SELECT {', '.join(items)} FROM {source}{self.where(scope, depth)}{group}{having}", kinds
+
+    def groups(self, keys: list[str]) -> str:
+        return ", ".join(keys)
 
     def aggregate(self, scope: Scope, kind: str) -> str:
         if kind == "string":

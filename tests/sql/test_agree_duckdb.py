@@ -3,30 +3,51 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 import headwater as hw
-from tests.sql.engines import Duck, Rows, bag, ours
+from tests.sql.engines import Duck, follow, ours
+from tests.sql.random_nested import NestedGrammar
 from tests.sql.random_queries import DECLARATIONS, Grammar, nested_query, random_rows, recursive_query
 
 BATCH = 40  # queries a test: a test of its own for each would only cost time
 
 
-@pytest.mark.parametrize("batch", range(13))
+def batches(few: int, many: int) -> list[Any]:
+    """Numbers of batches, of which `make test` runs a few and `make soak` all."""
+    return [*range(few), *(pytest.param(batch, marks=pytest.mark.soak) for batch in range(few, many))]
+
+
+@pytest.mark.parametrize("batch", batches(7, 26))
 def test_agree_plain_queries(batch: int) -> None:
+    refused = compare_batch(batch, random.Random, Grammar)
+    assert refused <= BATCH // 10
+
+
+@pytest.mark.parametrize("batch", batches(6, 26))
+def test_agree_nested_queries(batch: int) -> None:
+    """Subqueries as values, LATERAL, windows, grouping sets, generators and limits, inside one another."""
+    refused = compare_batch(batch, lambda seed: random.Random(f"nested grammar {seed}"), NestedGrammar)
+    assert refused <= BATCH // 5
+
+
+def compare_batch(batch: int, dice_of: Callable[[int], random.Random], grammar: type[Grammar]) -> int:
+    """Hold the queries of a batch against DuckDB; how many of them are not translated."""
     duck = Duck()
     refused = 0
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
-        dice = random.Random(seed)
+        dice = dice_of(seed)
         rows = random_rows(dice)
-        query = Grammar(dice).statement()
+        query = grammar(dice).statement()
         duck.load(rows)
         if not is_translated(query):
             refused += 1
             continue
         assert ours(query, rows) == duck.run(query), f"{seed}: {query}\n{rows}"
-    assert refused <= BATCH // 10
+    return refused
 
 
 def is_translated(query: str) -> bool:
@@ -67,39 +88,14 @@ def test_agree_nested_recursion(batch: int) -> None:
     assert compared >= BATCH // 8
 
 
-@pytest.mark.parametrize("batch", range(2))
-def test_agree_after_every_change(batch: int) -> None:
+@pytest.mark.parametrize("grammar", [Grammar, NestedGrammar])
+@pytest.mark.parametrize("batch", batches(1, 8))
+def test_agree_after_every_change(batch: int, grammar: type[Grammar]) -> None:
     """A query's view while rows come and go, copies among them."""
     duck = Duck()
     for seed in range(batch * 12, (batch + 1) * 12):
         dice = random.Random(f"changes {seed}")
-        query = recursive_query(dice) if dice.random() < 0.3 else Grammar(dice).statement()
+        query = recursive_query(dice) if dice.random() < 0.3 else grammar(dice).statement()
         if not is_translated(query):
             continue
-        program = hw.compile(DECLARATIONS + query)
-        db = hw.Database(program)
-        used = {one.name for one in program.checked.relations}
-        held = {name: list(rows) for name, rows in random_rows(dice).items()}
-        seen = None
-        inserts: Rows = held
-        deletes: Rows = {}
-        for _ in range(4):
-            changes = db.apply(
-                insert={name: rows for name, rows in inserts.items() if name in used},
-                delete={name: rows for name, rows in deletes.items() if name in used},
-            )
-            duck.load(held)
-            view = program.outputs[-1]
-            found = bag(db.table(view))
-            assert found == duck.run(query), f"{seed}: {query}\n{held}"
-            if seen is not None:
-                came, went = bag(changes[view].inserted), bag(changes[view].deleted)
-                assert seen + came - went == found, f"{seed}: {query}"
-                assert not came & went
-            seen = found
-            deletes = {name: dice.sample(rows, min(len(rows), 2)) for name, rows in held.items()}
-            inserts = random_rows(dice, most=2)
-            for name, rows in held.items():
-                for row in deletes[name]:
-                    rows.remove(row)
-                rows += inserts[name]
+        follow(query, duck, dice, 4)

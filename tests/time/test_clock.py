@@ -27,6 +27,15 @@ def pairs(db: hw.Database) -> set[tuple[str, str]]:
     return {(x, y) for _, x, y in db.rows("reach")}
 
 
+def test_nothing_can_be_given_before_the_time_is_known() -> None:
+    db = opened("relation alive(node: string) ttl 10. up(X) :- alive(X).")
+    assert not db.apply(insert={"alive": []})["up"]
+    db = opened()
+    assert not db.apply(insert={"link": []}, delete={"link": [(0, "a", "b")]})["reach"]
+    db.apply(insert={"link": [(0, "a", "b")]})
+    assert pairs(db) == {("a", "b")}
+
+
 def test_renewal_extends_what_hangs_on_it() -> None:
     db = opened()
     db.apply(insert={"link": [(0, "a", "b"), (0, "b", "c")]})
@@ -99,12 +108,12 @@ def test_with_a_slide_views_change_at_its_steps_only() -> None:
     )
     assert not db.apply(insert={"hit": [(1, "a")]})["hits"]
     assert db.advance(4)["hits"].inserted.num_rows == 0
-    assert db.advance(5)["hits"].inserted.to_pylist() == [{"p": "a"}]
+    assert db.advance(5)["hits"].inserted.to_pylist() == [{"P": "a"}]
     db.apply(insert={"hit": [(7, "b")]})
     db.apply(delete={"hit": [(7, "b")]})
     assert db.advance(12)["hits"].deleted.num_rows == 0
     assert db.rows("hits") == {("a",)}, "until the step at or after 1 + 10"
-    assert db.advance(15)["hits"].deleted.to_pylist() == [{"p": "a"}]
+    assert db.advance(15)["hits"].deleted.to_pylist() == [{"P": "a"}]
 
 
 def test_rows_that_wait_for_a_step_survive_saving(tmp_path: Path) -> None:
@@ -503,3 +512,14 @@ def test_one_row_for_a_large_table_that_was_opened(tmp_path: Path) -> None:
     fresh.apply(insert={"link": [*links, *more]})
     assert db.rows("d") == fresh.rows("d")
     assert (0, 15, 19) in db.rows("d")
+
+
+@pytest.mark.parametrize("facts", ["seen(0, a). seen(1, a).", "seen(1, a). seen(0, a)."])
+def test_of_several_facts_of_one_row_the_newest_comes_back(facts: str) -> None:
+    db = hw.Database(hw.compile(f"stream seen(ts: int, x: string) ttl 7. {facts} there(T, X) :- seen(T, X)."))
+    db.advance(2)
+    db.apply(insert={"seen": [(2, "a")]})
+    assert db.rows("there") == {(2, "a")}
+    db.apply(delete={"seen": [(2, "a")]})
+    assert db.rows("seen") == db.rows("there") == {(1, "a")}
+    assert db.valid_until("there", (None, "a")) == 8

@@ -16,7 +16,7 @@ from tests.thresholds import no_room
 from tests.time.holding import Timed, expected, hold, steps
 
 
-def _rows_and_changes(case: TimedCase) -> None:
+def check_rows_and_changes(case: TimedCase) -> None:
     engine = Timed(case)
     assert engine.rows() == expected(case, Clock(case)), "before any step"
     for clock in steps(case, engine):
@@ -27,7 +27,7 @@ def _rows_and_changes(case: TimedCase) -> None:
 @pairs(220)
 @given(seeds)
 def test_oracle_rows_and_changes_over_time(seed: int) -> None:
-    hold(_rows_and_changes, timed_case(seed))
+    hold(check_rows_and_changes, timed_case(seed))
 
 
 def _cramped(case: TimedCase, seed: int) -> None:
@@ -77,7 +77,7 @@ def test_oracle_time_moves_often_or_rarely(seed: int) -> None:
         hold(_often_and_rarely, case)
 
 
-def _ends(case: TimedCase, seed: int) -> None:
+def check_ends(case: TimedCase, seed: int) -> None:
     """A row is there until the moment that `valid_until` names, and then it is not."""
     engine, clock, dice = Timed(case), Clock(case), Dice(seed)
     for step in case.script:
@@ -106,7 +106,7 @@ def _rows(case: TimedCase, rows: set[Row]) -> set[Row]:
 def test_oracle_valid_until_is_when_a_row_ends(seed: int) -> None:
     case = timed_case(seed)
     if case.window is None or case.window[1] is None:  # rows that wait for a window to move may prolong others
-        hold(lambda other: _ends(other, seed), case)
+        hold(lambda other: check_ends(other, seed), case)
 
 
 def _proofs(case: TimedCase, seed: int) -> None:

@@ -9,8 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from headwater.cli.screen.report import as_json, counted, exit_status, show
+from headwater.cli.data.options import AboutUnionAll
+from headwater.cli.screen.report import counted, exit_status, show
 from headwater.core.errors import ProgramError
+from headwater.core.render import as_json
 from headwater.language.reading import read_program, read_source
 from headwater.language.sql.text.recognise import is_sql
 from headwater.pipeline import compile_tree
@@ -33,6 +35,7 @@ def check(
     spark: Annotated[
         bool, typer.Option("--spark", help="Report what Spark's own WITH RECURSIVE would do with an SQL file.")
     ] = False,
+    union_all: AboutUnionAll = None,
 ) -> None:
     """Parse programs and check names, types, safety, strata, network rules and termination.
 
@@ -46,7 +49,7 @@ def check(
 
         headwater check --spark query.sql
     """
-    outcomes = [_outcome(file) for file in files]
+    outcomes = [_outcome(file, union_all) for file in files]
     if output is CheckFormat.JSON:
         typer.echo(json.dumps([_as_json(outcome) for outcome in outcomes], indent=2, ensure_ascii=False))
     else:
@@ -67,13 +70,13 @@ class _Outcome:
         return exit_status(self.result) if isinstance(self.result, ProgramError) else 0
 
 
-def _outcome(file: str) -> _Outcome:
+def _outcome(file: str, union_all: str | None) -> _Outcome:
     try:
         if file.lower().endswith(".lorel"):
             from headwater.semistructured.views import compile_views  # as late as the files that need it
 
             return _Outcome(file, compile_views(read_source(file)).program.checked)
-        return _Outcome(file, compile_tree(read_program(file)).checked)
+        return _Outcome(file, compile_tree(read_program(file, union_all=union_all)).checked)
     except ProgramError as error:
         return _Outcome(file, error)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -44,17 +45,31 @@ def _is_kind(kind: str) -> str:
 
 _SHAPE = ("domains", "transit", "stubs", "stub_size")  # what --links chooses itself
 
+_Kind: TypeAlias = Annotated[
+    str, typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.", show_default=False, callback=_is_kind)
+]
+_Size: TypeAlias = Annotated[
+    int | None, typer.Option("--links", min=1, help="Approximate number of link rows.", show_default=False)
+]
+_Nodes: TypeAlias = Annotated[
+    int | None, option("Nodes of an overlay (100), a random graph (1000) or a mesh (32).", "--nodes")
+]
+_Every: TypeAlias = Annotated[
+    list[float] | None,
+    option("Seconds between events; several are taken in turn (10; partitions: 20).", "--every"),
+]
+_Lasting: TypeAlias = Annotated[float | None, option("Seconds that a failure (5) or a cut (10) lasts.", "--lasting")]
+_Share: TypeAlias = Annotated[
+    float | None, option("Share of links that change (0.1), or nodes cut off (0.5).", "--share")
+]
+
 
 def generate(
     context: typer.Context,
-    kind: Annotated[
-        str, typer.Argument(metavar="KIND", help=f"One of {', '.join(KINDS)}.", show_default=False, callback=_is_kind)
-    ],
+    kind: _Kind,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder for the files.")],
     seed: Annotated[int, typer.Option("--seed", help="The same seed gives the same network.")] = 0,
-    size: Annotated[
-        int | None, typer.Option("--links", min=1, help="Approximate number of link rows.", show_default=False)
-    ] = None,
+    size: _Size = None,
     sparse: Annotated[bool, typer.Option("--sparse", help="Half the links for the same nodes.")] = False,
     domains: Annotated[int, typer.Option("--domains", min=1, help="Transit domains.")] = 1,
     transit: Annotated[int, typer.Option("--transit", min=1, help="Nodes per transit domain.")] = 4,
@@ -65,21 +80,14 @@ def generate(
     regions: Annotated[int, typer.Option("--regions", min=0, help="Sensors that regions start from.")] = 5,
     triggered: Annotated[float, typer.Option("--triggered", min=0, max=1, help="Share of triggered sensors.")] = 0.5,
     radius: Annotated[float, typer.Option("--radius", min=0, help="Sensors closer than this are near.")] = 20.0,
-    nodes: Annotated[
-        int | None, option("Nodes of an overlay (100), a random graph (1000) or a mesh (32).", "--nodes")
-    ] = None,
+    nodes: _Nodes = None,
     neighbours_each: Annotated[int, typer.Option("--neighbours", min=1, help="Neighbours that a node picks.")] = 4,
     topology: Annotated[Path | None, option("The network that events happen on.", "--topology", "-t")] = None,
     until: Annotated[float, typer.Option("--until", min=0, max=1e9, help="Seconds of events.")] = 60.0,
-    every: Annotated[
-        list[float] | None,
-        option("Seconds between events; several are taken in turn (10; partitions: 20).", "--every"),
-    ] = None,
-    share: Annotated[
-        float | None, option("Share of links that change (0.1), or nodes cut off (0.5).", "--share")
-    ] = None,
+    every: _Every = None,
+    share: _Share = None,
     change: Annotated[float, typer.Option("--change", help="Costs change by up to this share.")] = 0.1,
-    lasting: Annotated[float | None, option("Seconds that a failure (5) or a cut (10) lasts.", "--lasting")] = None,
+    lasting: _Lasting = None,
 ) -> None:
     """Make a network, or events on one, and write it as csv.
 
@@ -102,27 +110,13 @@ def generate(
     _refuse_others(context, kind)
     try:
         if "topology" in _OPTIONS[kind]:
-            if topology is None:
-                raise typer.BadParameter("say which network they happen on", param_hint="--topology")
-            events = _events(kind, read_topology(topology), until, every, share, change, lasting, seed)
-            make_folder(output)
-            path = output / "events.csv"
-            write_text(path, write_events(events))
-            typer.echo(f"{path}: {len(events):,} events")
-            return
-        if kind == "transit-stub":
-            density = Density.SPARSE if sparse else Density.DENSE
-            shape = TransitStub(domains, transit, stubs, stub_size, density, seed)
-            rows = links(with_about(size, density, seed) if size else shape)
-            made: Made = {"link": (("src", "dst", "latency"), rows)}
+            _write_events(output, _events(kind, _read(topology), until, every, share, change, lasting, seed))
+        elif kind == "transit-stub":
+            _write_rows(output, _links(TransitStub(domains, transit, stubs, stub_size, seed=seed), size, sparse))
         elif kind == "sensors":
-            made = _sensors(Grid(side, spacing, regions, triggered, seed), radius)
+            _write_rows(output, _sensors(Grid(side, spacing, regions, triggered, seed), radius))
         else:
-            made = {"topology": write_rows(_network(kind, nodes, neighbours_each, size, seed))}
-        make_folder(output)
-        for relation, (columns, found) in made.items():
-            path = write_table(output, relation, _table(columns, found), "csv")
-            typer.echo(f"{path}: {len(found):,} rows")
+            _write_rows(output, {"topology": write_rows(_network(kind, nodes, neighbours_each, size, seed))})
     except ValueError as problem:
         raise typer.BadParameter(str(problem)) from None
     except FileError as problem:
@@ -132,6 +126,12 @@ def generate(
         raise typer.Exit(show_error(problem)) from None
 
 
+def _links(shape: TransitStub, size: int | None, sparse: bool) -> Made:
+    density = Density.SPARSE if sparse else Density.DENSE
+    rows = links(with_about(size, density, shape.seed) if size else replace(shape, density=density))
+    return {"link": (("src", "dst", "latency"), rows)}
+
+
 def _network(kind: str, nodes: int | None, neighbours_each: int, size: int | None, seed: int) -> Topology:
     if kind == "overlay":
         return overlay(Overlay(100 if nodes is None else nodes, neighbours_each, seed=seed))
@@ -139,6 +139,12 @@ def _network(kind: str, nodes: int | None, neighbours_each: int, size: int | Non
         return mesh(32 if nodes is None else nodes, seed)
     count = 1000 if nodes is None else nodes
     return random_graph(count, 3 * count if size is None else size, seed)
+
+
+def _read(topology: Path | None) -> Topology:
+    if topology is None:
+        raise typer.BadParameter("say which network they happen on", param_hint="--topology")
+    return read_topology(topology)
 
 
 def _events(
@@ -174,6 +180,20 @@ def _events(
         share=0.5 if share is None else share,
         seed=seed,
     )
+
+
+def _write_events(output: Path, events: list[NetworkEvent]) -> None:
+    make_folder(output)
+    path = output / "events.csv"
+    write_text(path, write_events(events))
+    typer.echo(f"{path}: {len(events):,} events")
+
+
+def _write_rows(output: Path, made: Made) -> None:
+    make_folder(output)
+    for relation, (columns, found) in made.items():
+        path = write_table(output, relation, _table(columns, found), "csv")
+        typer.echo(f"{path}: {len(found):,} rows")
 
 
 def _refuse_others(context: typer.Context, kind: str) -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, TypeAlias
 
 import typer
 
 from headwater.cli.data import options
+from headwater.cli.data.source import load_program
 from headwater.cli.screen.report import exit_status, show
 from headwater.core.errors import ProgramError
 from headwater.core.source import Source
 from headwater.language.lorel import parse_update
 from headwater.language.reading import read_source
-from headwater.pipeline import STAGES, CompiledProgram, compile_file
+from headwater.pipeline import STAGES, CompiledProgram
 from headwater.program.nearest import nearest
-from headwater.rewrite.rules import LEASE_RULES, OPTIONAL, RULES, TIME_RULES, trace
+from headwater.rewrite.rules import ALONE_RULES, LEASE_RULES, OPTIONAL, RULES, TIME_RULES, trace
 
 _STAGES = (*STAGES, "spark")
 
@@ -35,31 +37,39 @@ def _are_rewrites(disabled: list[str]) -> list[str]:
     return disabled
 
 
+_File: TypeAlias = Annotated[str, typer.Argument(metavar="FILE", help="The program to show.", show_default=False)]
+_Stage: TypeAlias = Annotated[
+    str, typer.Option("--stage", help=f"Which stage: {', '.join(_STAGES)}.", callback=_is_stage)
+]
+_Disable: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--disable", metavar="NAME", help="Switch a rewrite off (repeatable).", show_default=False),
+]
+_Update: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--update", metavar="UPDATE", help="Show how a view over documents follows this update.", show_default=False
+    ),
+]
+_Analyze: TypeAlias = Annotated[
+    bool, typer.Option("--analyze", help="Run the program over its inputs, and show where the time went.")
+]
+_Costs: TypeAlias = Annotated[
+    bool, typer.Option("--explain-cost", help="Show what a view over documents costs to recompute and to maintain.")
+]
+
+
 @options.fed
 def plan(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The program to show.", show_default=False)],
+    file: _File,
     feed: options.Feed,
-    stage: Annotated[
-        str, typer.Option("--stage", help=f"Which stage: {', '.join(_STAGES)}.", callback=_is_stage)
-    ] = "rewritten",
+    stage: _Stage = "rewritten",
     show_trace: Annotated[bool, typer.Option("--trace", help="List what each rewrite changed.")] = False,
-    disable: Annotated[
-        list[str] | None,
-        typer.Option("--disable", metavar="NAME", help="Switch a rewrite off (repeatable).", show_default=False),
-    ] = None,
-    update: Annotated[
-        str | None,
-        typer.Option(
-            "--update", metavar="UPDATE", help="Show how a view over documents follows this update.", show_default=False
-        ),
-    ] = None,
-    analyze: Annotated[
-        bool, typer.Option("--analyze", help="Run the program over its inputs, and show where the time went.")
-    ] = False,
+    disable: _Disable = None,
+    update: _Update = None,
+    analyze: _Analyze = False,
     as_json: Annotated[bool, typer.Option("--json", help="With --analyze: print JSON.")] = False,
-    costs: Annotated[
-        bool, typer.Option("--explain-cost", help="Show what a view over documents costs to recompute and to maintain.")
-    ] = False,
+    costs: _Costs = False,
 ) -> None:
     """Show a program as text at any stage from source to plan, or what running it takes.
 
@@ -81,11 +91,10 @@ def plan(
     """
     disabled = _are_rewrites(disable or [])
     of_views = file.lower().endswith(".lorel")
-    if update is not None and not of_views:
-        raise typer.BadParameter("--update is for views over documents (.lorel)")
+    for given, flag in ((update is not None, "--update"), (costs, "--explain-cost")):
+        if given and not of_views:
+            raise typer.BadParameter(f"{flag} is for views over documents (.lorel)")
     if costs:
-        if not of_views:
-            raise typer.BadParameter("--explain-cost is for views over documents (.lorel)")
         from headwater.cli.documents.explain_cost import explain_cost
 
         explain_cost(file, feed)
@@ -93,21 +102,16 @@ def plan(
     if analyze:
         _analyse(file, feed, disabled, as_json=as_json)
         return
-    if as_json or feed != options.Feed():
+    if as_json or replace(feed, union_all=None) != options.Feed():
         raise typer.BadParameter("rows, and --json, are for --analyze; add it to run the program")
     try:
-        program = _views_program(file, disabled, update) if of_views else compile_file(file, disabled=disabled)
+        program = _views_program(file, disabled, update) if of_views else load_program(file, feed, disabled)
     except ProgramError as error:
         show(error.diagnostics)
         raise typer.Exit(exit_status(error)) from None
     show(program.warnings)
     if show_trace:
-        _, steps = trace(program.checked, disabled=disabled, rules=RULES + TIME_RULES + LEASE_RULES)
-        for step in steps:
-            typer.echo(f"% {step.rule}")
-            _show_lines("-", step.removed)
-            _show_lines("+", step.added)
-        typer.echo("" if steps else "% no rewrite changed anything\n", nl=bool(steps))
+        _show_steps(program, disabled)
     typer.echo((_on_shards(program) if stage == "spark" else program.explain(stage)).rstrip("\n"))
 
 
@@ -121,7 +125,7 @@ def _views_program(file: str, disabled: list[str], update: str | None) -> Compil
     given = parse_update(Source("--update", update))
     show(views.warnings)
     for view in views.views:
-        typer.echo(explain_update(view.definition, given))
+        typer.echo(explain_update(view.definition, given, ranges_over=view.ranges_over))
     raise typer.Exit
 
 
@@ -144,6 +148,16 @@ def _on_shards(program: CompiledProgram) -> str:
     except ProgramError as error:
         show(error.diagnostics)
         raise typer.Exit(exit_status(error)) from None
+
+
+def _show_steps(program: CompiledProgram, disabled: list[str]) -> None:
+    """What each rewrite takes away and adds."""
+    _, steps = trace(program.checked, disabled=disabled, rules=RULES + TIME_RULES + LEASE_RULES + ALONE_RULES)
+    for step in steps:
+        typer.echo(f"% {step.rule}")
+        _show_lines("-", step.removed)
+        _show_lines("+", step.added)
+    typer.echo("" if steps else "% no rewrite changed anything\n", nl=bool(steps))
 
 
 def _show_lines(mark: str, pieces: tuple[str, ...]) -> None:

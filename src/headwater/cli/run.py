@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from headwater.cli.data.options import Feed, Program, fed, option
+from headwater.cli.data.options import Feed, Keys, Program, fed, option
+
+if TYPE_CHECKING:
+    from headwater.engine.guard import Guard
 
 
 class ViewFormat(StrEnum):
@@ -58,15 +61,19 @@ _Checkpoint: TypeAlias = Annotated[
         metavar="DIR",
     ),
 ]
-_Once: TypeAlias = Annotated[bool, typer.Option("--once", help="On Spark: stop after all present files.")]
-_Shards: TypeAlias = Annotated[
-    int | None, option("On Spark: the number of shards.", "--shards", min=1, max=10_000, metavar="N")
-]
-_Keys: TypeAlias = Annotated[
+_Watch: TypeAlias = Annotated[
     list[str] | None,
     option(
-        "For documents: the member that they are known by (repeatable). Default: id.", "--key", metavar="NAME=MEMBER"
+        "Show the views while files arrive in a folder, each a transaction, oldest first (repeatable); Ctrl-C ends it.",
+        "--watch",
+        metavar="RELATION=DIR",
     ),
+]
+_Once: TypeAlias = Annotated[
+    bool, typer.Option("--once", help="With --watch, or on Spark: stop after all present files.")
+]
+_Shards: TypeAlias = Annotated[
+    int | None, option("On Spark: the number of shards.", "--shards", min=1, max=10_000, metavar="N")
 ]
 
 
@@ -80,11 +87,12 @@ def run(
     rows: _Rows = 20,
     until: _Until = None,
     engine: Annotated[Engine, typer.Option("--engine", help="In this process, or on Spark.")] = Engine.EMBEDDED,
+    watch: _Watch = None,
     streams: _Streams = None,
     checkpoint: _Checkpoint = None,
     once: _Once = False,
     shards: _Shards = None,
-    keys: _Keys = None,
+    keys: Keys = None,
 ) -> None:
     """Compute a program's views from files of rows, and maintain them under files of changes.
 
@@ -100,35 +108,80 @@ def run(
 
         headwater run rides.dl -i ride=rides.csv --until "2026-01-01 12:00"
 
+        headwater run paths.dl -i link=links.csv --watch link=incoming
+
         headwater run paths.dl --engine spark --stream link=incoming --checkpoint state --output out
 
         headwater run view.lorel --input "Orders=orders/*.jsonl" --changes Orders=edits.jsonl
+
+        headwater run view.lorel --engine spark --stream Orders=incoming --checkpoint state --output out
     """
     from headwater.cli.data.bounds import guard_of  # late, like the work itself: --help must not import the engine
 
     bounds = guard_of(feed.guard, feed.memory)
-    if file.lower().endswith(".lorel"):
-        if engine is Engine.SPARK or streams or checkpoint or once or shards or until or feed.queries or feed.batch:
-            raise typer.BadParameter("views over documents run in this process, a file of changes a transaction")
-        from headwater.cli.documents.run_documents import DocumentRunning
-
-        DocumentRunning(None if output is None else Path(output), form, show, rows).run(file, feed, keys or [], bounds)
-        return
-    if keys:
-        raise typer.BadParameter("--key is for views over documents (.lorel)")
-    if engine is Engine.SPARK:
-        if feed.changes or feed.batch or feed.strict or form or show:
-            raise typer.BadParameter("--changes, --batch, --strict, --format and --show are for --engine embedded")
+    if watch:
+        _watch(file, feed, watch, rows, once, refused=(output, form, show, until, streams, checkpoint, shards, keys))
+    elif engine is Engine.SPARK:
+        _refuse_embedded(feed, form, show)
         if until and streams:
             raise typer.BadParameter("--until does not go with --stream, where rows bring the time")
-        from headwater.cli.run_spark import SparkRunning
+        where = (file, feed, streams or [], output, checkpoint, shards, bounds)
+        if _has_views(file, feed, until, keys):
+            from headwater.cli.documents.run_documents_spark import DocumentsOnSpark
 
-        SparkRunning(
-            file, feed, streams or [], output, checkpoint, shards, bounds, once=once, most=rows, until=until
-        ).run()
-        return
+            DocumentsOnSpark(*where, once=once, most=rows, until=None).run_with(keys or [])
+        else:
+            from headwater.cli.run_spark import SparkRunning
+
+            SparkRunning(*where, once=once, most=rows, until=until).run()
+    else:
+        _refuse_spark(streams, checkpoint, once, shards)
+        _run_embedded(file, feed, (None if output is None else Path(output), form, show, rows), until, keys, bounds)
+
+
+def _run_embedded(
+    file: str,
+    feed: Feed,
+    shown: tuple[Path | None, ViewFormat | None, Show | None, int],
+    until: str | None,
+    keys: list[str] | None,
+    bounds: Guard,
+) -> None:
+    if _has_views(file, feed, until, keys):
+        from headwater.cli.documents.run_documents import DocumentRunning
+
+        DocumentRunning(*shown).run(file, feed, keys or [], bounds)
+    else:
+        from headwater.cli.run_embedded import Running
+
+        Running(*shown).run(file, feed, until, bounds)
+
+
+def _watch(file: str, feed: Feed, watch: list[str], most: int, once: bool, refused: tuple[object, ...]) -> None:
+    if any(refused) or file.lower().endswith(".lorel"):
+        raise typer.BadParameter(
+            "--watch shows views in the terminal: it goes with inputs, --changes, --rows and --once"
+        )
+    from headwater.cli.live.watching import WatchRun
+
+    WatchRun(most, once=once).run(file, feed, watch)
+
+
+def _has_views(file: str, feed: Feed, until: str | None, keys: list[str] | None) -> bool:
+    """Whether a file has views over documents. Options of programs do not go with them, nor theirs with programs."""
+    of_views = file.lower().endswith(".lorel")
+    if of_views and (until or feed.queries or feed.batch or feed.now):
+        raise typer.BadParameter("--until, --now, --query and --batch are not for views over documents (.lorel)")
+    if keys and not of_views:
+        raise typer.BadParameter("--key is for views over documents (.lorel)")
+    return of_views
+
+
+def _refuse_embedded(feed: Feed, form: ViewFormat | None, show: Show | None) -> None:
+    if feed.changes or feed.batch or feed.strict or feed.now or form or show:
+        raise typer.BadParameter("--changes, --batch, --strict, --now, --format and --show are for --engine embedded")
+
+
+def _refuse_spark(streams: list[str] | None, checkpoint: str | None, once: bool, shards: int | None) -> None:
     if streams or checkpoint or once or shards:
         raise typer.BadParameter("--stream, --checkpoint, --once and --shards need --engine spark")
-    from headwater.cli.run_embedded import Running
-
-    Running(None if output is None else Path(output), form, show, rows).run(file, feed, until, bounds)

@@ -12,10 +12,10 @@ import typer
 from headwater.cli.data.fed_database import Applied, Session
 from headwater.cli.data.options import Feed
 from headwater.cli.run import Show, ViewFormat
-from headwater.cli.screen.progress import ProgressLine
 from headwater.cli.screen.report import INTERRUPTED, counted, ends_on_error, show_error
 from headwater.cli.screen.tables import show_change, show_view, terminal
 from headwater.core.errors import HeadwaterError
+from headwater.core.progress import ProgressLine
 from headwater.engine.guard import Guard
 from headwater.files.rows import CHANGE_TYPE
 from headwater.files.write import (

@@ -15,16 +15,17 @@ import typer
 
 from headwater.cli.data.fed_database import report_bad
 from headwater.cli.data.options import Feed
-from headwater.cli.data.source import expected_of, load_program, parse_given, read_files, require_given
-from headwater.cli.screen.progress import ProgressLine
+from headwater.cli.data.source import load_program, parse_given, read_files, require_given
 from headwater.cli.screen.report import counted, ends_on_error, show
 from headwater.cli.screen.tables import show_change, show_view, terminal
 from headwater.core.errors import HeadwaterError
+from headwater.core.progress import ProgressLine
 from headwater.core.types import Type
 from headwater.database import RelationChange
 from headwater.engine.codes.columns import arrow_value
 from headwater.engine.codes.moments import typed_moment
 from headwater.engine.guard import Guard
+from headwater.files.applying import expected_of
 from headwater.files.rows import CHANGE_TYPE, FileRows
 from headwater.files.write import make_folder, write_table
 from headwater.pipeline import CompiledProgram
@@ -85,7 +86,7 @@ class SparkRunning:
 
     def _compile_and_start(self, progress: ProgressLine) -> None:
         progress.step(f"compiling {self._file}")
-        program = load_program(self._file, self._feed.queries or ())
+        program = load_program(self._file, self._feed)
         if not self._quiet:
             show(program.warnings)
         if self._until is not None:
@@ -122,7 +123,10 @@ class SparkRunning:
         progress.step("deriving")
         now = None if self._until is None else typed_moment(self._until, clock_type(program.checked))
         views = evaluate(program, inputs, optional=self._optional, shards=self._shards, guard=self._guard, now=now)
-        tables = {name: frame.toArrow() for name, frame in views.items()}
+        self._give({name: frame.toArrow() for name, frame in views.items()})
+
+    def _give(self, tables: Mapping[str, pa.Table]) -> None:
+        """Print the views, or write a file for each."""
         if self._output is None:
             for name, table in tables.items():
                 show_view(terminal(), name, table, self._most)
@@ -135,21 +139,28 @@ class SparkRunning:
                 typer.echo(f"wrote {path}: {counted(table.num_rows, 'row')}", err=True)
 
     def _maintain(self, program: CompiledProgram, inputs: Mapping[str, list[Any]], progress: ProgressLine) -> None:
-        from headwater.spark import failure, maintain, refresh
+        from headwater.spark import maintain
+
+        self._follow(maintain(program, inputs, **self._query_options(progress)), progress)
+
+    def _query_options(self, progress: ProgressLine) -> dict[str, Any]:
+        """The options of a streaming query that the command line gives."""
+        return {
+            "checkpoint": str(self._checkpoint),
+            "output": self._output,
+            "optional": self._optional,
+            "foreach_changes": self._print_changes if self._output is None else None,
+            "on_batch": lambda metrics: self._line(metrics, progress),
+            "shards": self._shards,
+            "guard": self._guard,
+            "trigger": {"availableNow": True} if self._once else None,
+        }
+
+    def _follow(self, query: Any, progress: ProgressLine) -> None:
+        """Wait until a query ends, or is interrupted."""
+        from headwater.spark import failure, refresh
         from headwater.spark.state.checkpoint import Checkpoint
 
-        query = maintain(
-            program,
-            inputs,
-            checkpoint=str(self._checkpoint),
-            output=self._output,
-            optional=self._optional,
-            foreach_changes=self._print_changes if self._output is None else None,
-            on_batch=lambda metrics: self._line(metrics, progress),
-            shards=self._shards,
-            guard=self._guard,
-            trigger={"availableNow": True} if self._once else None,
-        )
         progress.step("waiting for rows")
         try:
             while query.isActive:

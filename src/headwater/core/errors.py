@@ -75,5 +75,9 @@ class ExchangeError(HeadwaterError):
     """Shards that lost, or never found, each other; the transaction was rolled back."""
 
 
+class NearMissWarning(UserWarning):
+    """A view over documents names a label or a name that is not there, and that is nearly one that is."""
+
+
 class UnionAllWarning(UserWarning):
-    """UNION ALL in a recursion of SQL is taken as UNION: equal rows are kept once."""
+    """UNION ALL in a recursion of SQL is taken as UNION, always or while the data has a cycle."""

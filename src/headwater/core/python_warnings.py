@@ -7,12 +7,13 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
+from headwater.core.alarm import Alarm
 from headwater.core.diagnostics import Diagnostic
-from headwater.core.errors import UnionAllWarning
+from headwater.core.errors import NearMissWarning, UnionAllWarning
 from headwater.core.render import render
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
-_WARNINGS = {"HW704": UnionAllWarning}
+_WARNINGS = {"HW258": NearMissWarning, "HW259": NearMissWarning, "HW704": UnionAllWarning}
 
 
 def warn_of(found: Iterable[Diagnostic]) -> None:
@@ -20,6 +21,12 @@ def warn_of(found: Iterable[Diagnostic]) -> None:
     kinds = {diagnostic.code: diagnostic for diagnostic in reversed(tuple(found)) if diagnostic.code in _WARNINGS}
     for code, diagnostic in kinds.items():
         warnings.warn(render(diagnostic), _WARNINGS[code], stacklevel=_outside())
+
+
+def warn_of_alarms(ringing: Iterable[Alarm]) -> None:
+    """Warn of what is wrong with the data."""
+    for alarm in ringing:
+        warnings.warn(alarm.text, _WARNINGS[alarm.code], stacklevel=_outside())
 
 
 def _outside() -> int:

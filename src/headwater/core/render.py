@@ -8,6 +8,7 @@ around them. A span over several lines is marked up to the end of its first line
 from __future__ import annotations
 
 import unicodedata
+from typing import Any
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
@@ -74,3 +75,19 @@ def _cells(character: str) -> int:
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def as_json(diagnostic: Diagnostic) -> dict[str, Any]:
+    """A finding for editors: lines and columns count from 1, `length` is in characters."""
+    span = diagnostic.span
+    return {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity.value,
+        "message": diagnostic.message,
+        "file": span.source.name if span else None,
+        "line": diagnostic.line,
+        "column": diagnostic.column,
+        "length": span.end - span.start if span else None,
+        "note": diagnostic.note,
+        "hint": diagnostic.hint,
+    }

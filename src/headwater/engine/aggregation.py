@@ -1,4 +1,4 @@
-"""Aggregates over bags: count, sum, avg, min and max of a group, one row per group.
+"""Aggregates over bags: count, sum, avg, min, max and the list of a group, one row per group.
 
 The cost follows the change: when bindings of a group come or go, the totals of a large group are moved by them, and
 a small group is added up anew from its bindings, found by index. Sums of ints are exact or an error. Sums of
@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.errors import EvaluationError
+from headwater.core.functions.sizes import check_size
 from headwater.core.types import Type
 from headwater.engine.best.selection import rows_with
 from headwater.engine.codes.expressions import distinct_rows, order_keys
-from headwater.engine.codes.symbols import NULL, Codes, code_floats, float_codes, null_code
+from headwater.engine.codes.symbols import NULL, Codes, code_floats, decode, encode_all, float_codes, null_code
 from headwater.engine.rules.context import Context
 from headwater.engine.store import kernels
 from headwater.engine.store.index import Rows
@@ -226,7 +227,7 @@ class Aggregator:
         kind = source.table.types[column]
         codes: Codes = source.data[rows, column].astype(np.int64)
         null = codes == null_code(kind) if column in source.table.nullable else None
-        wanted = measure.type if measure.function == "avg" else measure.result
+        wanted = measure.type if measure.function in ("avg", "collect") else measure.result
         if wanted is Type.FLOAT and kind is Type.INT:
             codes = float_codes(codes.astype(np.float64))
         return codes if null is None else np.where(null, NULL, codes)
@@ -253,9 +254,21 @@ class Aggregator:
             out = np.zeros(total, dtype=np.int64)
             out[counts > 0] = codes[order][ends[counts > 0]]
             return out
+        if measure.function == "collect":
+            return self._collected(measure, codes[order], counts)
         sums = np.zeros(total, dtype=np.float64)
         kernels.sum_groups(member[order], code_floats(codes[order]), sums)
         return float_codes(sums / np.maximum(counts, 1) if measure.function == "avg" else sums)
+
+    def _collected(self, measure: Measure, codes: Codes, counts: npt.NDArray[np.intp]) -> Codes:
+        """The sorted list of the values of each group; the codes are in the order of their groups."""
+        symbols = self._context.symbols
+        values = decode(codes, measure.type, symbols, nullable=False)
+        ends = np.cumsum(counts).tolist()
+        lists = [tuple(values[end - count : end]) for end, count in zip(ends, counts.tolist(), strict=True)]
+        for each in lists:
+            check_size("collect", each)
+        return encode_all(lists, measure.result, symbols)
 
 
 def _is_added(measure: Measure) -> bool:

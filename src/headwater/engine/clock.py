@@ -93,10 +93,13 @@ class Clock:
         """Rows of a stream or of a relation with a ttl, as written; those of a later step wait for it."""
         now, life = transaction.now, store.table.life
         assert life is not None
+        if not rows.shape[0]:
+            return
         if now is None:
             raise DataError(
                 f"error[HW803]: `{store.name}` has a ttl, and the time is not known yet; "
-                "call advance(...) with the time it is now first, or give a row of a stream that tells it"
+                "call advance(...) with the time it is now first (on the command line: --now TIME), or give a row of a "
+                "stream that tells it"
             )
         if life.slide is not None:
             waiting = self._stores[pending(store.name)]
@@ -163,7 +166,7 @@ class Clock:
         store.append(codes, witnesses, rule, transaction.tick, transaction.journal)
 
     def _end(self, transaction: Transaction, store: Store, keys: Codes) -> None:
-        """Take away all versions of these identities, except facts of the program, which always hold."""
+        """Take away all versions of these identities, except facts of the program, of which the newest holds again."""
         if not keys.shape[0]:
             return
         index = store.index(store.table.identity)
@@ -173,9 +176,12 @@ class Clock:
         ours = rows[store.rules[rows] == BASE]
         if ours.size:
             store.set_state(ours, GONE, transaction.journal)
-            stated = rows[(store.rules[rows] != BASE) & (store.stamp[rows] == GHOST)]
-            if stated.size:
-                store.set_state(stated, transaction.tick, transaction.journal)
+            stated = rows[store.rules[rows] != BASE]
+            codes = store.data[stated].astype(np.int64)
+            newest = stated[_latest(codes[:, list(store.table.identity)], codes[:, _age(store)])]
+            newest = newest[store.stamp[newest] == GHOST]
+            if newest.size:
+                store.set_state(newest, transaction.tick, transaction.journal)
 
 
 def _age(store: Store) -> int:

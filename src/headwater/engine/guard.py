@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headwater.core.errors import GuardError
+from headwater.core.errors import EvaluationError, GuardError, HeadwaterError
+from headwater.engine.store.budget import RowsSpent
 from headwater.engine.store.store import MOST_ROWS
 from headwater.engine.stratum_names import StratumNames
 
@@ -110,8 +111,10 @@ class Watch:
             beyond = " beyond one for each row of its input" if expected else ""
             self._stop(f"made more than {bound:,} rounds{beyond}", busiest)
 
-    def overfull(self, rule: int) -> GuardError:
-        """A table was about to get more rows than the transaction may add."""
+    def named(self, problem: RowsSpent | EvaluationError, rule: int) -> HeadwaterError:
+        """The error of a rule that met a value it cannot compute with, or a table that may not get more rows."""
+        if isinstance(problem, EvaluationError):
+            return EvaluationError(f"{problem}\n  rule: {self._names.rule(rule)}")
         return GuardError(self._names.explain(f"made more than {self._tally.guard.rows or MOST_ROWS:,} rows", rule))
 
     def _stop(self, done: str, rule: int | None) -> None:

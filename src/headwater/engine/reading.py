@@ -1,13 +1,14 @@
 """The engine's face for readers: the rows of a table, the witness of a row, and delta rules to run over both.
 
-Provenance reads a shard through this module and never writes to its stores. Readers that need rows of their own hold
-them in a `RowSet`, which delta rules can run over like any table.
+Code outside the engine reads a shard through this module and never writes to its stores. Readers that need rows of
+their own hold them in a `RowSet`, which delta rules can run over like any table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,14 +24,15 @@ from headwater.engine.rules.context import Context
 from headwater.engine.rules.delta_rule import Runner
 from headwater.engine.store.index import Matrix, Rows
 from headwater.engine.store.journal import Journal
-from headwater.engine.store.states import BASE, EVER, GONE
+from headwater.engine.store.states import BASE, EVER, GHOST, GONE
 from headwater.engine.store.store import Store
 from headwater.plan.model import Table
 from headwater.program.time.program_clock import FOREVER
 
 __all__ = [
-    "EVER", "Batch", "Codes", "Context", "Journal", "Matrix", "RowSet", "RowWitness", "Rows", "Runner", "Symbols",
-    "TableReader", "best_first", "context", "heads_of", "order_keys", "refuse_unknown", "tables", "tuples", "undo",
+    "BASE", "EVER", "GHOST", "GONE", "Batch", "Codes", "Context", "Journal", "Matrix", "RowSet", "RowWitness", "Rows",
+    "Runner", "Store", "StoreReader", "Symbols", "TableReader", "best_first", "context", "find_identity", "heads_of",
+    "order_keys", "refuse_unknown", "rows_with", "tables", "tuples", "undo",
 ]  # fmt: skip
 
 _ALIVE = 1  # the stamp of every row of a `RowSet`
@@ -100,6 +102,35 @@ class TableReader:
         return FOREVER if lease is None else int(self.store.data[row, lease])
 
 
+class StoreReader:
+    """All tables of a database as they are now: rows are asked for by codes, through indexes, and never written.
+
+    A database may number its symbols anew when it changes: ask it for a new reader then.
+    """
+
+    __slots__ = ("_stores", "symbols")
+
+    def __init__(self, stores: Mapping[str, Store], symbols: Symbols) -> None:
+        self._stores = stores
+        self.symbols = symbols
+
+    def table(self, relation: str) -> TableReader:
+        return TableReader(self._stores[relation])
+
+    def count(self, relation: str) -> int:
+        """How many rows a relation has."""
+        return self._stores[relation].count
+
+    def tuples(self, table: TableReader, rows: Rows) -> list[tuple[Any, ...]]:
+        """Rows of a table as a user sees them."""
+        return list(tuples(table.table, table.codes(rows), self.symbols))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows, indexes and witnesses, and about as many as the symbols take."""
+        return sum(store.nbytes for store in self._stores.values()) + self.symbols.nbytes
+
+
 class RowSet(TableReader):
     """Rows without witnesses that their owner adds and removes; the journal takes both back."""
 
@@ -118,7 +149,7 @@ class RowSet(TableReader):
 
     def keep_only(self, rows: Rows) -> None:
         """Forget all rows but these, and number them anew."""
-        self.store.keep_only(rows)
+        self.store.keep_only(rows, rows.size)
 
 
 def tables(stores: Mapping[str, Store]) -> dict[str, TableReader]:

@@ -15,7 +15,9 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from headwater.core.alarm import Alarm
 from headwater.core.errors import DataError, GuardError
+from headwater.engine.best.search import SearchedRow, search_between, search_from
 from headwater.engine.best.selection import rows_with
 from headwater.engine.border.codec import Change as Change
 from headwater.engine.border.codec import set_late_aside
@@ -28,15 +30,16 @@ from headwater.engine.rules.context import Context
 from headwater.engine.rules.delta_rule import Runner
 from headwater.engine.shipping import ALONE, HELD, Activity, Mask, Outboxes, Received, Routing, Shipped
 from headwater.engine.store.budget import Budget
-from headwater.engine.store.compaction import compact
+from headwater.engine.store.compaction import Moment, compact, forget_sparse, is_worth
 from headwater.engine.store.index import Matrix, Rows, packed_sort
 from headwater.engine.store.states import BASE, GONE, RENUMBER_FROM
 from headwater.engine.store.store import Store, Use
-from headwater.engine.stratum import StratumRunner
+from headwater.engine.stratum_runner import StratumRunner
 from headwater.engine.transaction import Transaction
 from headwater.language.syntax import Atom, Wildcard
 from headwater.plan.model import FlatRule, Plan
 from headwater.plan.reorder import Orders, in_orders, orders_of
+from headwater.program.model import WaySearch
 
 _BULK_FROM = 1 << 12
 Seen = TypeVar("Seen")
@@ -45,10 +48,12 @@ Rounds: TypeAlias = Generator[Shipped, Received, None]
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What a transaction did: the net change of every table that changed, and which of the rows to insert were late."""
+    """What a transaction did: the net change of every table that changed, which of the rows to insert were late, and
+    the alarms that ring now."""
 
     changes: dict[str, Change]
     late: dict[str, Mask]
+    alarms: tuple[Alarm, ...] = ()
 
 
 Follow = Callable[[dict[str, Change], Callable[[], None]], None]  # the changes, and a check to be called now and then
@@ -85,6 +90,7 @@ class Shard:
             for at, parent in enumerate(rule.atoms)
         ]
         self._derived = [store for store in self.stores.values() if not store.table.base]
+        self._alarmed = [store for store in self._derived if store.table.alarm is not None]
         self.clock = Clock(self.stores, keys)
         self._soft_facts = any(_is_soft(self.stores[plan.rules[number].table]) for number in plan.facts)
         self.meter = Meter()
@@ -140,6 +146,7 @@ class Shard:
         follow: Follow | None = None,
         hold: bool = False,
         late_too: bool = False,
+        unread: bool = False,
     ) -> Generator[Shipped, Received, Committed]:
         """Deletes, then inserts, of base rows as written, without leases; the `first` one states the program's facts.
 
@@ -147,6 +154,7 @@ class Shard:
         must be given the same. Rows whose lease is over by then are dropped first. Rows that are late are set aside,
         unless they are wanted, too. `follow` gets what changes before it is committed. With `hold`, the last thing
         yielded is `HELD`: the transaction is committed when anything is sent. An error, or closing it, undoes it.
+        With `unread`, the caller knows that no rule can match the rows, so no rule runs.
         """
         late: dict[str, Mask] = {}
         if not late_too:
@@ -154,12 +162,13 @@ class Shard:
         transaction = self._begin(cancelled)
         try:
             self._change_base(transaction, inserts, deletes, now, first=first)
-            for stratum in self.strata:
+            for stratum in () if unread else self.strata:
                 if stratum.outboxes:
                     yield from self._exchange(stratum, transaction, first=first)
                 elif first or stratum.concerns(transaction):
                     stratum.run(transaction, first=first and self._routing.begins)
             transaction.check()
+            alarms = self._ringing()
             changes = self._changes(transaction)
             if follow is not None:
                 follow(changes, transaction.check)
@@ -171,7 +180,18 @@ class Shard:
                 raise self.budget.failed() from problem
             raise
         self._commit(transaction)
-        return Committed(changes, late)
+        return Committed(changes, late, alarms)
+
+    def _ringing(self) -> tuple[Alarm, ...]:
+        """The alarms that ring; raises DataError if one refuses what the transaction did."""
+        ringing = []
+        for store in self._alarmed:
+            alarm = store.table.alarm
+            if alarm is not None and store.alive().size:
+                if alarm.refuses:
+                    raise DataError(alarm.text)
+                ringing.append(alarm)
+        return tuple(ringing)
 
     def _exchange(self, stratum: StratumRunner, transaction: Transaction, *, first: bool) -> Rounds:
         """Bring a stratum that ships rows up to date, together with the other shards (see `shipping`)."""
@@ -210,18 +230,29 @@ class Shard:
         follow: Follow | None = None,
         *,
         late_too: bool = False,
+        unread: bool = False,
     ) -> Committed:
         """A transaction of a shard that is alone."""
-        run = self.transaction(inserts, deletes, now=now, cancelled=cancelled, follow=follow, late_too=late_too)
+        run = self.transaction(
+            inserts, deletes, now=now, cancelled=cancelled, follow=follow, late_too=late_too, unread=unread
+        )
         return drive(run, _ships_nothing)
 
-    def without(self, deletes: Mapping[str, Codes]) -> dict[str, Change]:
-        """What a transaction of deletes would change; nothing is changed."""
-        return self._try(lambda changes: changes, deletes, None)
+    def suppose(self, inserts: Mapping[str, Codes], deletes: Mapping[str, Codes]) -> dict[str, Change]:
+        """What a transaction would change; nothing is changed."""
+        return self._try(lambda changes: changes, deletes, None, inserts)
 
     def at(self, now: int, look: Callable[[], Seen]) -> Seen:
         """What `look` sees once the clock shows `now` and nothing else has come; nothing is changed."""
         return self._try(lambda _: look(), {}, now)
+
+    def search_between(self, search: WaySearch, start: int, goal: int) -> SearchedRow | None:
+        """The row between two codes, searched for along the rows that are there; None where only rules can tell."""
+        return search_between(self.stores[search.steps], search, start, goal)
+
+    def search_from(self, search: WaySearch, end: int, start: int) -> Codes | None:
+        """The rows of which one end is this code, searched for along the rows that are there; None as above."""
+        return search_from(self.stores[search.steps], search, end, start)
 
     def supposing(self, inserts: Mapping[str, Codes], look: Callable[[], Seen]) -> Seen:
         """What `look` sees once these rows are there; nothing is changed."""
@@ -333,13 +364,20 @@ class Shard:
             self.stores[name].stop_growing()
         self._compact(changed)
 
-    def _compact(self, changed: Collection[str]) -> None:
+    def _compact(self, changed: Collection[str], moment: Moment = Moment.BUSY) -> None:
         for name in changed:
             if self.stores[name].table.base:
-                compact((name,), self.stores)
+                compact((name,), self.stores, moment)
         for stratum in self.strata:
             if any(name in changed for name in stratum.stratum.tables):
-                compact(stratum.stratum.tables, self.stores)
+                compact(stratum.stratum.tables, self.stores, moment)
+
+    def rest(self) -> None:
+        """Give back what rows that are there do not need, if it is much: no transaction is expected for a while."""
+        if any(is_worth(store, Moment.REST) for store in self.stores.values()):
+            self._compact(self.stores, Moment.REST)
+            for store in self.stores.values():
+                forget_sparse(store)
 
     def _after_facts(self) -> int | None:
         """What the clock shows once the program's own facts have come."""

@@ -13,7 +13,7 @@ phases alternate with the sums until both rest. That ends where the groups do no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 
@@ -21,98 +21,27 @@ import numpy as np
 
 from headwater.core.errors import EvaluationError
 from headwater.engine.aggregation import Aggregator
-from headwater.engine.best.seen import Seen
 from headwater.engine.best.selection import best_part, rows_with, select
 from headwater.engine.codes.batch import Batch, stacked
 from headwater.engine.codes.expressions import distinct_rows
 from headwater.engine.codes.symbols import Codes
 from headwater.engine.guard import Watch
-from headwater.engine.profile import Meter
-from headwater.engine.rules.context import Context
 from headwater.engine.rules.delta_rule import Done, Runner
 from headwater.engine.rules.fused_frontier import FusedFrontier
+from headwater.engine.rules.fused_set import FusedJoin
 from headwater.engine.store.budget import RowsSpent
 from headwater.engine.store.index import Rows
-from headwater.engine.store.journal import NO_ROWS
 from headwater.engine.store.marking import by_store, distinct, mark_children, mark_descendants, versions
 from headwater.engine.store.states import BASE, EVER, GHOST, GONE, MARKED
-from headwater.engine.store.store import Store, Use
+from headwater.engine.store.store import Store
 from headwater.engine.stratum_rules import StratumRules
 from headwater.engine.transaction import Transaction
 from headwater.engine.turns import Turns
-from headwater.plan.model import FlatRule, Plan, PlannedStratum
 from headwater.program.recursion.strata import Mode
 
 Delta = dict[str, list[Rows]]
 _HURRY_FROM = 2048
 _PASSES = 3
-
-
-class StratumRunner:
-    """One stratum of a shard: its rules, and a `StratumRun` of them for each transaction that concerns it."""
-
-    def __init__(
-        self, stratum: PlannedStratum, plan: Plan, context: Context, uses: Iterable[Use], meter: Meter
-    ) -> None:
-        self.stratum = stratum
-        self._rules = StratumRules(stratum, plan, context, uses, meter)
-        self.outboxes = self._rules.outboxes
-        self._seen = None if self.outboxes else Seen.of(stratum.tables, self._rules.flat, context.stores)
-
-    @property
-    def planned(self) -> list[dict[str, int]]:
-        """The sizes of tables that the join orders were chosen for."""
-        return [self._rules.joins.planned, self._rules.pairs.planned]
-
-    def restore_plan(self, planned: Sequence[Mapping[str, int]], rules: Iterable[FlatRule]) -> None:
-        """Go on with join orders that were chosen for these sizes; `rules` of other strata are not looked at."""
-        for orders, sizes in zip((self._rules.joins, self._rules.pairs), planned, strict=True):
-            orders.restore(sizes)
-        self._rules.replan(rule for rule in rules if rule.id in self.stratum.rules)
-
-    def begin(self) -> None:
-        """A new transaction begins."""
-        for aggregator in self._rules.aggregators:
-            aggregator.begin()
-
-    def undo(self) -> None:
-        """The stores were put back to before the transaction; do the same with what is kept beside them."""
-        for aggregator in self._rules.aggregators:
-            aggregator.undo()
-
-    def concerns(self, transaction: Transaction) -> bool:
-        """Whether anything that the stratum reads has changed."""
-        rules = self._rules
-        if not transaction.expired.isdisjoint(rules.stores) or not rules.reads.isdisjoint(transaction.fallen):
-            return True
-        return any(name in transaction.came or name in transaction.went for name in rules.reads)
-
-    def run(self, transaction: Transaction, *, first: bool = False) -> None:
-        """Bring the stratum up to date; `first` also derives what needs no rows at all."""
-        if self._seen is not None and not first and self._follow(self._seen, transaction):
-            return
-        run = self.begin_run(transaction)
-        run.derive(first=first)
-        run.finish()
-
-    def _follow(self, seen: Seen, transaction: Transaction) -> bool:
-        name = seen.kept.name
-        touched = np.concatenate([transaction.came.get(name, NO_ROWS), transaction.went.get(name, NO_ROWS)])
-        if not seen.follow(touched, transaction.next_tick(), transaction.journal):
-            return False
-        transaction.close(seen.store)
-        return True
-
-    def begin_run(self, transaction: Transaction) -> StratumRun:
-        """One run, stopped after the first marking, so that shards can tell each other what they marked."""
-        rules = self._rules
-        if rules.joins.due():
-            rules.reorder(rules.joins)
-        if (transaction.went or transaction.fallen or transaction.expired or rules.forbid) and rules.pairs.due():
-            rules.reorder(rules.pairs)  # only what is lost is joined in an order of our choice
-        run = StratumRun(self._rules, transaction)
-        run.mark(run.lost())
-        return run
 
 
 class StratumRun:
@@ -127,6 +56,7 @@ class StratumRun:
         self._tx = transaction
         self._watch = Watch(transaction.tally, rules.names)
         self._kept = 0  # rows that came by rules
+        self._begun = EVER  # the last round in which rows came from elsewhere
         self.delta: Delta = {}
         self._ghosts: list[tuple[Store, Rows]] = []
         self._marked: list[tuple[Store, Rows]] = []
@@ -141,7 +71,7 @@ class StratumRun:
         rules, transaction = self._rules, self._tx
         for parts in self._outgoing.values():
             parts.clear()
-        tick = transaction.next_tick()
+        tick = self._begun = transaction.next_tick()
         marked = by_store(self._marked)
         self.derive_again(marked, tick)
         for name, rows in transaction.went.items():
@@ -188,7 +118,7 @@ class StratumRun:
     def receive_rows(self, inbox: str, rows: Codes) -> None:
         """Rows that another shard has derived."""
         store = self._rules.stores[inbox]
-        tick = self._tx.tick if self.delta else self._tx.next_tick()
+        tick = self._begun = self._tx.tick if self.delta else self._tx.next_tick()
         store.admit_rows(rows)
         witnesses = np.zeros((rows.shape[0], 0), dtype=np.int32)
         with self._naming(BASE):
@@ -396,18 +326,15 @@ class StratumRun:
         """Errors tell the rule that met them."""
         try:
             yield
-        except RowsSpent as problem:
-            raise self._watch.overfull(rule) from problem
-        except EvaluationError as problem:
-            raise EvaluationError(f"{problem}\n  rule: {self._rules.names.rule(rule)}") from problem
+        except (RowsSpent, EvaluationError) as problem:
+            raise self._watch.named(problem, rule) from problem
 
     @contextmanager
     def _measured(self, runner: Runner, started: int) -> Iterator[None]:
         """Count what a delta rule does, from so many rows or keys."""
         began, kept = perf_counter(), self._kept
         yield
-        seconds = perf_counter() - began
-        self._rules.meter.note(runner, self._tx.rounds, int(started), self._kept - kept, seconds)
+        self._rules.meter.note(runner, self._tx.rounds, started, self._kept - kept, perf_counter() - began)
 
     def _came(self, store: Store, rows: Rows, rule: int) -> None:
         if not rows.size:
@@ -508,9 +435,11 @@ class StratumRun:
         return bool(self.delta)
 
     def _closed(self, runner: Runner, rows: Rows, tick: int, after: int) -> bool:
-        """Go on from these rows until nothing comes any more, if that can be done in one go."""
-        assert isinstance(runner.fused, FusedFrontier)
-        rule, counted = runner.rule.id, 0
+        """Go on from these rows until nothing comes any more, or too much for one go, if that can be done."""
+        loop, meter, rule, counted = runner.fused, self._rules.meter, runner.rule.id, 0
+        assert isinstance(loop, FusedJoin | FusedFrontier)
+        if isinstance(loop, FusedJoin) and (tick <= self._begun or meter.counts_all):
+            return False  # rows from elsewhere are still new, and met by what they derive; or each round is to be seen
 
         def pause(count: int) -> None:
             nonlocal counted
@@ -519,29 +448,36 @@ class StratumRun:
             self._watch.came(rule, count)
             self._watch.round()
 
-        with self._naming(rule), self._measured(runner, rows.size):
-            outcome = runner.fused.run(rows, tick, after, self._tx.journal, pause)
-            if outcome is not None:
-                runner.looped(None)
-                self._kept += outcome[0].size
-        if outcome is None:
+        began, store = perf_counter(), self._rules.stores[runner.rule.table]
+        with self._naming(rule):
+            closed = loop.close(rows, tick, after, self._tx.journal, pause)
+        if closed is None:
             return False
-        self._lost_place(self._rules.stores[runner.rule.table], outcome[1])
-        self._watch.came(rule, max(0, outcome[0].size - counted))
+        runner.looped(None)
+        self._kept += closed.came.size
+        started = rows.size + closed.came.size - closed.waiting.size
+        meter.note(runner, self._tx.rounds, started, closed.came.size, perf_counter() - began)
+        self._lost_place(store, closed.lost)
+        self._watch.came(rule, max(0, closed.came.size - counted))
+        if closed.waiting.size:
+            self.delta.setdefault(store.name, []).append(closed.waiting)
         return True
 
     def _arrived(self, runner: Runner, rows: Rows, tick: int, after: int) -> None:
-        counts = self._rules.meter.counts_all
-        found = runner.fused.count(runner.starters(rows), tick) if counts and runner.fused is not None else None
-        with self._measured(runner, rows.size):
-            self._run(runner, rows, tick, after, found)
+        meter, loop = self._rules.meter, runner.fused
+        found = loop.count(runner.starters(rows), tick) if meter.counts_all and loop is not None else None
+        began, kept = perf_counter(), self._kept  # not `_measured`: in single edits its overhead would show
+        self._run(runner, rows, tick, after, found)
+        meter.note(runner, self._tx.rounds, rows.size, self._kept - kept, perf_counter() - began)
 
     def _run(self, runner: Runner, rows: Rows, tick: int, after: int, found: int | None) -> None:
         """A delta rule from rows that came; `found` is what its loop will find, if that was counted."""
         store, outcome = self._rules.stores[runner.rule.table], None
         if runner.fused is not None:
-            with self._naming(runner.rule.id):
+            try:  # not `_naming`: see `_arrived`
                 outcome = runner.fused.run(runner.starters(rows), tick, after, self._tx.journal)
+            except (RowsSpent, EvaluationError) as problem:
+                raise self._watch.named(problem, runner.rule.id) from problem
         if outcome is not None:
             runner.looped(found)
             self._lost_place(store, outcome[1])

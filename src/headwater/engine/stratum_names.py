@@ -26,11 +26,12 @@ class StratumNames:
         return print_rule(found if found.origin is None or not self._is_part(rule) else found.origin)
 
     def _is_part(self, rule: int) -> bool:
-        """Whether a rule was written as one with others."""
+        """Whether a rule was written as one with others, or with columns that are not stored."""
         if rule < 0:
             return False
         flat, stores = self._plan.rules[rule], self._context.stores
-        return any(stores[name].table.part for name in (flat.table, *flat.atoms))
+        tables = [stores[name].table for name in (flat.table, *flat.atoms)]
+        return any(table.part or any(column.value is not None for column in table.written) for table in tables)
 
     def _origin(self, rule: int) -> int:
         if rule >= 0:
@@ -101,6 +102,9 @@ class StratumNames:
             decode(store.data[rows, at], kind, self._context.symbols, nullable=at in store.table.nullable)
             for at, kind in enumerate(store.table.types)
         ]
+        for at, column in enumerate(store.table.written):
+            if column.value is not None:
+                columns.insert(at, [column.value] * rows.size)
         return [shown(row, 120) for row in zip(*columns, strict=True)]
 
 

@@ -1,11 +1,14 @@
 """Several shards that evaluate one program together: routing, minimal shipping, rounds."""
 
+from headwater.exchange.asking import answer
 from headwater.exchange.flight_server import TLS_NAME, Certificate, Server, connect, new_token, with_token
 from headwater.exchange.gang import Gang
+from headwater.exchange.gathered_base import GatheredBase
+from headwater.exchange.gathered_proof import GatheredProof
 from headwater.exchange.member import Member, Outcome
 from headwater.exchange.rendezvous import Rendezvous, meet
 from headwater.exchange.routing import hash_values, owners
-from headwater.exchange.sharding import Sharding, choose
+from headwater.exchange.sharding import KINDS, Sharding, choose
 from headwater.exchange.wire import (
     Activity,
     Incoming,
@@ -20,7 +23,8 @@ from headwater.exchange.wire import (
 )  # fmt: skip
 
 __all__ = [
-    "TLS_NAME", "Activity", "Certificate", "Gang", "Incoming", "Member", "Outcome", "Outgoing", "Parcel", "Rendezvous",
-    "Run", "Server", "Sharding", "choose", "connect", "hash_values", "meet", "new_token", "owners", "read_incoming",
-    "read_outgoing", "ship", "with_token", "write_incoming", "write_outgoing",
+    "KINDS", "TLS_NAME", "Activity", "Certificate", "Gang", "GatheredBase", "GatheredProof", "Incoming", "Member",
+    "Outcome", "Outgoing", "Parcel", "Rendezvous", "Run", "Server", "Sharding", "answer", "choose", "connect",
+    "hash_values", "meet", "new_token", "owners", "read_incoming", "read_outgoing", "ship", "with_token",
+    "write_incoming", "write_outgoing",
 ]  # fmt: skip

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from headwater.core.alarm import Alarm
 from headwater.core.errors import DataError, StateError, UnknownRelation
 from headwater.core.types import Type
 from headwater.engine.border.codec import arrow_table, asked, encode_changes, read_change
@@ -28,15 +29,17 @@ from headwater.engine.border.intake import Header, take_in
 from headwater.engine.codes.symbols import Codes, Symbols
 from headwater.engine.driver import relay
 from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.engine.reading import Matrix
 from headwater.engine.shard import Change, Shard
 from headwater.engine.shipping import HELD, Activity, Received, Routing, Shipped, signed
 from headwater.engine.store.budget import Budget
-from headwater.engine.store.index import Matrix
 from headwater.exchange.packing import pack, refuse_unsound, unpack
 from headwater.exchange.routing import Owners
 from headwater.exchange.sharding import Place, Sharding
 from headwater.exchange.wire import Incoming, Outgoing, Parcel
 from headwater.plan.model import Shipment
+
+_SPARE = 16  # ints looked at beside the expected number: about one in as many as there are shards is owned by each
 
 
 @dataclass(slots=True)
@@ -57,6 +60,7 @@ class Outcome:
     rows_shipped: int
     bytes_shipped: int
     late: dict[str, pa.Table]  # rows that lay further behind the clock than their streams allow, and were left out
+    alarms: tuple[Alarm, ...] = ()  # those that ring now
 
 
 class Member:
@@ -110,7 +114,8 @@ class Member:
             if self.sharding.shows(name, self.number)
         }
         sent = messages.sent
-        return Outcome(self._read_out(committed.changes), sent.rounds, sent.rows, sent.bytes, late)
+        changes = self._read_out(committed.changes)
+        return Outcome(changes, sent.rounds, sent.rows, sent.bytes, late, committed.alarms)
 
     def rows(self, view: str) -> pa.Table:
         """This shard's part of what the queries ask for."""
@@ -128,6 +133,17 @@ class Member:
             if sender not in range(self.shards) or sender == self.number:
                 raise StateError(f"there is no other shard {sender}")
             refuse_unsound(self.shard.stores[self.shipments[parcel.shipment].outbox].table, parcel.rows)
+
+    def owned_ints(self, first: int, count: int) -> npt.NDArray[np.int64]:
+        """The next ints from `first` on that this shard owns: every int has one owner, so no other shard takes them."""
+        found: list[npt.NDArray[np.int64]] = []
+        wanted = count
+        while wanted > 0:
+            some = np.arange(first, first + wanted * self.shards + _SPARE, dtype=np.int64)
+            owned = some[self._owns(some, Type.INT)][:wanted]
+            found.append(owned)
+            first, wanted = first + some.size, wanted - owned.size
+        return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
 
     # Routing
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from headwater.core.errors import StateError
 from headwater.engine.border.soundness import refuse_unknown
 from headwater.engine.codes.symbols import Codes, Symbols
-from headwater.engine.store.index import Matrix
+from headwater.engine.reading import Matrix
 from headwater.plan.model import Table
 
 _SPARSE = 8  # so many times more symbols than rows: sorting the rows is cheaper than a table of all symbols

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
 
+from headwater.core.alarm import Alarm
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.core.types import Type
@@ -176,9 +177,10 @@ class JoinOrder:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`label: head :- body.`; a fact has no body. `origin` is the rule as written, where a rewrite made another of it.
+    """`label: head :- body.`; a fact has no body. `origin` is the rule that users see, where a rewrite made another.
 
-    A checked rule has no `plan`: its atoms have turns.
+    `note` explains a rule that users see and that a rewrite has changed. A checked rule has no `plan`: its atoms have
+    turns.
     """
 
     head: Head
@@ -186,6 +188,7 @@ class Rule:
     label: str | None = None
     plan: JoinOrder | None = None
     origin: Rule | None = field(default=None, compare=False, repr=False, kw_only=True)
+    note: str | None = field(default=None, compare=False, repr=False, kw_only=True)
     span: Span | None = _span()
 
 
@@ -275,6 +278,7 @@ class Heading:
     columns: tuple[str, ...]
     hidden: int = 0
     ordered: bool = True
+    alarm: Alarm | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ gives `Link(..., both_ways=False)` twice. A `Topology` is a value: checked when 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,13 +75,19 @@ class Topology:
     """The nodes of a network and the links between them.
 
     Without `nodes`, they are those that the links name, in order. A node that no link reaches is an error, unless it
-    is the only one: it could never take part.
+    is the only one: it could never take part. `places` are latitude and longitude of nodes, for maps alone.
     """
 
     links: tuple[Link, ...]
     nodes: tuple[Any, ...] = field(default=())
+    places: Mapping[Any, tuple[float, float]] = field(default_factory=dict, compare=False)
 
-    def __init__(self, links: Iterable[Link], nodes: Iterable[Any] | None = None) -> None:
+    def __init__(
+        self,
+        links: Iterable[Link],
+        nodes: Iterable[Any] | None = None,
+        places: Mapping[Any, tuple[float, float]] | None = None,
+    ) -> None:
         found = tuple(links)
         for at, link in enumerate(found):
             if not isinstance(link, Link):
@@ -91,6 +97,7 @@ class Topology:
         _check_nodes(found, given, named)
         object.__setattr__(self, "links", found)
         object.__setattr__(self, "nodes", given)
+        object.__setattr__(self, "places", {node: place for node, place in (places or {}).items() if node in given})
 
     @property
     def channels(self) -> Iterator[tuple[Any, Any, Link]]:

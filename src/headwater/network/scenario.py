@@ -10,7 +10,6 @@ Everything is checked before anything runs: `prepared` raises, or gives a scenar
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,11 +17,13 @@ from typing import Any
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import CheckProblem, DataError
+from headwater.core.functions.builtins import ring_position
 from headwater.core.types import Type
 from headwater.language.terms import body_atoms
 from headwater.network.events.model import NetworkEvent, RowsChange
 from headwater.network.events.staging import Moment, staged
 from headwater.network.links import Topology
+from headwater.network.rapidnet.model import EventProgram
 from headwater.pipeline import CompiledProgram
 from headwater.program.inputs import require_inputs
 from headwater.program.model import Column, Relation
@@ -41,10 +42,11 @@ class Scenario:
     program: CompiledProgram
     topology: Topology
     moments: tuple[Moment, ...]
+    acting: EventProgram | None = None  # the program with its events, if it has any
 
 
 def prepared(
-    program: CompiledProgram,
+    given_program: CompiledProgram | EventProgram,
     topology: Topology,
     *,
     metric: str = "hops",
@@ -53,7 +55,9 @@ def prepared(
 ) -> Scenario:
     """A scenario in which every row and event fits; raises ProgramError, DataError, or ValueError for the metric."""
     script = list(events)
-    links = link_relations(program)
+    acting = given_program if isinstance(given_program, EventProgram) else None
+    program = given_program.program if isinstance(given_program, EventProgram) else given_program
+    links = link_relations(program) if acting is None else acting.links
     base: dict[str, list[Row]] = {name: link_rows(program.checked.relation(name), topology, metric) for name in links}
     for relation in program.checked.relations:
         if not relation.derived and relation.name not in base:
@@ -63,7 +67,8 @@ def prepared(
     for name, rows in (given or {}).items():
         base[name] = [tuple(row) for row in rows]
     _check_given(program, topology, base, script)
-    return Scenario(program, topology, tuple(staged(program, topology, links, base, script)))
+    passing = frozenset[str]() if acting is None else frozenset(acting.events)
+    return Scenario(program, topology, tuple(staged(program, topology, links, base, script, passing)), acting)
 
 
 def link_relations(program: CompiledProgram) -> tuple[str, ...]:
@@ -111,21 +116,16 @@ def _typed(value: float, kind: Type | None) -> int | float:
     return float(value) if kind is Type.FLOAT else max(1, math.ceil(value - 1e-9))
 
 
-def ring_position(name: Any) -> int:
-    """Where a node or a key stands on Chord's ring: the same for the same name, on every machine."""
-    return int.from_bytes(hashlib.sha1(str(name).encode(), usedforsecurity=False).digest()[:2], "big")
-
-
 def _node_rows(relation: Relation, topology: Topology) -> list[Row] | None:
     columns = [column.name for column in relation.visible]
     if relation.name == "node" and columns[1:] == ["id"]:
-        return [(node, at) for node, at in zip(topology.nodes, _positions(topology.nodes), strict=True)]
+        return [(node, at) for node, at in zip(topology.nodes, positions(topology.nodes), strict=True)]
     if relation.name == "beat" and columns[1:] == ["count"]:
         return [(node, 0) for node in topology.nodes]
     return None
 
 
-def _positions(nodes: Iterable[Any]) -> list[int]:
+def positions(nodes: Iterable[Any]) -> list[int]:
     """A position for each node; where two would share one, the second takes the next that is free."""
     taken: set[int] = set()
     found = []

@@ -33,7 +33,11 @@ def build(
     layers = strata(program)
     weights, keys = _weights(program, layers), dict(_keys(program, drafts))
     rules = [
-        flatten(number, replace(rule, weights=weights[_home(rule.table, drafts)], keys=keys), drafts.tables)
+        flatten(
+            number,
+            replace(rule, weights=weights[_home(rule.table, drafts)], keys=keys, filtered=program.filters),
+            drafts.tables,
+        )
         for number, rule in enumerate(drafts.rules)
     ]
     planned = tuple(_strata(program, layers, drafts))
@@ -176,5 +180,6 @@ def flatten(
         keys=rule.keys,
         owned=rule.owned,
         mine=rule.mine,
+        filtered=rule.filtered,
         last=last,
     )

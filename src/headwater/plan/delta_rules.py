@@ -2,10 +2,10 @@
 
 Whatever can be tested or computed is done at once. The order of the atoms is *structural* unless the data says
 otherwise (`join_order`): among the atoms left, one of which at most one row can match (all columns or a key are known)
-comes first of all, then those that share a variable with what is known, because any other multiplies the rows that
-there are; among these the one with the largest share of known columns; at a tie, base tables come before derived ones
-and the rule's own recursion last, because a view is mostly larger than what it is made from. A join that gives nothing
-that a later step needs has to find only one match.
+comes first of all, then those that share a variable with what is known, then those that an equation gives a key for
+(`equations`), because any other multiplies the rows that there are; among these the one with the largest share of known
+columns; at a tie, base tables come before derived ones and the rule's own recursion last, because a view is mostly
+larger than what it is made from. A join that gives nothing that a later step needs has to find only one match.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from headwater.core.widening import keeps
 from headwater.language import syntax
 from headwater.language.terms import goal_names, names
 from headwater.plan.drafts import Draft
+from headwater.plan.equations import solved
 from headwater.plan.join_order import Choice, Costed, Origin
 from headwater.plan.model import (
     Absent,
     DeltaRule,
+    Filter,
     Join,
     Let,
     Literal,
@@ -148,11 +150,28 @@ class _Goals:
             case other:
                 assert_never(other)
 
+    def solve(self, atom: syntax.Atom) -> Iterable[Step]:
+        """Compute the variables of an atom that nothing but equations tells."""
+        for equation in solved(self.draft, atom, self.bound):
+            if equation.goal in self.others:  # else another of its equations has used it
+                self.others.remove(equation.goal)
+                name = equation.variable.name
+                self.bound.add(name)
+                yield Let(name, self.types[name], equation.term)
+
+    def filter(self, slot: int) -> Filter:
+        """A look for rows of an atom that is joined later; raises ValueError if nothing of them is known yet."""
+        atom = self.atoms[slot]
+        meet = pattern(atom.relation, atom.args, self.bound)
+        if not any(isinstance(source, Var) for _, source in meet.key):
+            raise ValueError(f"nothing is known yet of the rows of {atom.relation} that are to be met")
+        return Filter(slot, replace(meet, binds=(), equal=()), self.reads[slot])
+
     def next_slot(self) -> int:
         """The atom that the structural order takes next."""
         draft = self.draft
 
-        def rank(item: tuple[int, syntax.Atom]) -> tuple[bool, bool, float, int, int]:
+        def rank(item: tuple[int, syntax.Atom]) -> tuple[bool, int, float, int, int]:
             slot, atom = item
             variables = {at: arg.name for at, arg in enumerate(atom.args) if isinstance(arg, syntax.Variable)}
             bound = [at for at, name in variables.items() if name in self.bound]
@@ -161,7 +180,8 @@ class _Goals:
             share = len(known) / len(atom.args) if atom.args else 1.0
             key = draft.keys.get(atom.relation)
             several = share < 1.0 and (key is None or not key.issubset(known))
-            return several, not bound, -share, draft.weights[atom.relation], slot
+            reached = 0 if bound else 1 if solved(draft, atom, self.bound) else 2
+            return several, reached, -share, draft.weights[atom.relation], slot
 
         turns = {slot: atom.turn or 0 for slot, atom in self.atoms.items()}
         if any(turns.values()):  # the program says so
@@ -200,11 +220,18 @@ def _finish(
 
 
 def _steps(goals: _Goals, order: Sequence[int] | None) -> list[Step]:
-    """All goals as steps, the atoms in an order or, if that is None, in the structural one."""
+    """All goals as steps, the atoms in an order (see `DeltaRule.order`) or, if that is None, in the structural one."""
     steps: list[Step] = list(goals.take_ready())
-    for at in range(len(goals.atoms)):
-        slot = goals.next_slot() if order is None else order[at]
-        atom = goals.atoms.pop(slot)
+    turns = iter(order or ())
+    while goals.atoms:
+        slot = goals.next_slot() if order is None else next(turns)
+        if slot < 0:
+            steps.append(goals.filter(~slot))
+            continue
+        atom = goals.atoms[slot]
+        steps.extend(goals.solve(atom))
+        steps.extend(goals.take_ready())
+        del goals.atoms[slot]
         meet = pattern(atom.relation, atom.args, goals.bound)
         goals.bound.update(name for _, name in meet.binds)
         steps.append(Join(slot, meet, goals.reads[slot], ()))
@@ -221,7 +248,7 @@ def _keep_needed(steps: list[Step], needed: set[str]) -> tuple[Step, ...]:
                 given = {name for _, name in meet.binds}
                 out.append(Join(atom, meet, reads, tuple(sorted(needed)), any=not (given & needed) and not meet.equal))
                 needed = (needed - given) | _names(meet.key)
-            case Absent(pattern=meet):
+            case Absent(pattern=meet) | Filter(pattern=meet):
                 out.append(step)
                 needed = needed | _names(meet.key)
             case Let(variable=variable, term=term):

@@ -54,6 +54,7 @@ class Draft:
     owned: Source | None = None  # the value whose owner follows a binding, where not all shards do
     mine: bool = True  # this shard follows what it owns; else, what others own
     ordered: bool = False  # its atoms are to be joined as they stand
+    filtered: bool = True  # bindings may be filtered by atoms that are joined later
 
 
 @dataclass(slots=True)
@@ -120,6 +121,7 @@ def _table(relation: Relation, types: Types) -> Table:
         hidden=relation.hidden,
         part=relation.part_of is not None,
         asks=relation.asks is not None,
+        alarm=relation.alarm,
     )
     if table.base or table.picks:
         return table
@@ -139,7 +141,7 @@ def _table(relation: Relation, types: Types) -> Table:
 
 def _written(shown: Shown, kinds: tuple[Type, ...]) -> WrittenColumn:
     kind = known(shown.column.type) if shown.at is None else kinds[shown.at]
-    return WrittenColumn(shown.column.name, kind, shown.at)
+    return WrittenColumn(shown.column.name, kind, shown.at, None if shown.value is None else shown.value.value)
 
 
 def pending(stream: str) -> str:

@@ -113,6 +113,9 @@ def _step(step: model.Step, atoms: list[Atom], tables: Mapping[str, Table]) -> s
         case model.Join(atom=atom, pattern=pattern, reads=reads, any=any_):
             old = " before this round" if reads is model.Reads.OLD else ""
             return f"{'find one' if any_ else 'join'} {print_goal(atoms[atom])} {_by(pattern, tables)}{old}"
+        case model.Filter(atom=atom, pattern=pattern, reads=reads):
+            old = " before this round" if reads is model.Reads.OLD else ""
+            return f"go on if some {print_goal(atoms[atom])} matches {_by(pattern, tables)}{old}"
         case model.Absent(pattern=pattern):
             return f"check that no {pattern.table} matches {_by(pattern, tables)}"
         case model.Let(variable=variable, term=term):
@@ -140,9 +143,9 @@ def _loop(delta_rule: model.DeltaRule, head: Table, tables: Mapping[str, Table])
             return f"step by step: {why}"
         case model.CopyLoop():
             return "loop: copy"
-        case model.JoinLoop(short=short, carries=carries):
+        case model.JoinLoop(short=short, carries=carries, closes=closes):
             what = "join of two atoms" if carries is None else "last join of a longer rule"
-            return f"loop: {what}{_form(short=short)}"
+            return f"loop: {what}{_form(short=short)}{', until no row comes any more' if closes else ''}"
         case model.PullLoop(short=short):
             return f"loop: pull through two atoms{_form(short=short)}"
         case model.BestLoop(short=short):

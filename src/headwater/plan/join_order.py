@@ -7,13 +7,17 @@ average. Of several known columns, the most selective counts in full, the next b
 columns of one table mostly depend on each other. A rule with few atoms is searched whole (by subsets), a longer one
 takes the cheapest atom next.
 
+Before an atom that multiplies bindings is joined, they may be filtered by another one that is joined later: those that
+meet no row of it go no further (a semi-join). That is worth a lookup where a variable is known that few rows of the
+later atom have, but those few have many rows, so that joining it first would multiply bindings itself.
+
 An order that is hardly cheaper than the structural one is not taken: estimates are not that good. Where a table of the
 rule has no statistics, there is nothing to compare, and the structural order (`delta_rules`) stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -21,12 +25,15 @@ from headwater.core.types import Type
 from headwater.language import syntax
 from headwater.language.terms import goal_names, names
 from headwater.plan.drafts import Draft
+from headwater.plan.equations import solved
 from headwater.plan.model import Var, literal
 from headwater.plan.statistics import CodeOf, ColumnStatistics, Statistics
 
 _SEARCHED = 7  # so many atoms are searched whole
 _GAIN = 2.0  # an order must be so many times cheaper than the structural one
+_FILTERS_GAIN = 1.25  # with filters it need not be as much: a filter that lets most through is left out soon
 _PASSES = 0.5  # of bindings that are tested, so many pass
+_SELECTIVE = 0.25  # bindings are filtered only if no more than such a share is expected to pass
 Origin: TypeAlias = tuple[str, int] | None  # the table and column that a value was taken from; None: it is computed
 Known: TypeAlias = Mapping[str, Origin]
 
@@ -43,7 +50,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Costed:
-    """An order of atoms with its cost and the bindings it gives, both per starting row."""
+    """An order of atoms (see `DeltaRule.order`) with its cost and the bindings it gives, both per starting row."""
 
     order: tuple[int, ...]
     cost: float = 0.0
@@ -56,6 +63,7 @@ class _Reached:
 
     costed: Costed
     known: Known
+    passed: Mapping[int, float] = field(default_factory=dict)  # atoms filtered by -> the share that passed
 
 
 @dataclass(slots=True)
@@ -69,17 +77,20 @@ class Costs:
 
     def best(self, choice: Choice) -> Costed:
         """The cheapest order, or the structural one if that is not much dearer."""
-        usual = self.cost(choice, choice.structural)
+        usual = self._ordered(choice, filtered=False)
         if len(choice.atoms) < 2:
             return usual
         found = self._searched(choice) if len(choice.atoms) <= _SEARCHED else self._greedy(choice)
-        return found if _GAIN * found.cost < usual.cost else usual
+        if _GAIN * found.cost < usual.cost:
+            return found
+        filtered = self._ordered(choice, filtered=True)
+        return filtered if _FILTERS_GAIN * filtered.cost < usual.cost else usual
 
-    def cost(self, choice: Choice, order: Sequence[int]) -> Costed:
-        """The cost of one order."""
+    def _ordered(self, choice: Choice, *, filtered: bool) -> Costed:
+        """The structural order, with filters or without."""
         reached = self._begun(choice)
-        for slot in order:
-            reached = self._joined(choice, reached, slot)
+        for slot in choice.structural:
+            reached = self._joined(choice, self._filtered(choice, reached, slot) if filtered else reached, slot)
         return reached.costed
 
     def _begun(self, choice: Choice) -> _Reached:
@@ -92,7 +103,7 @@ class Costs:
             for taken, reached in best.items():
                 for slot in choice.atoms:
                     if slot not in taken:
-                        found = self._joined(choice, reached, slot)
+                        found = self._joined(choice, self._filtered(choice, reached, slot), slot)
                         there = longer.get(taken | {slot})
                         if there is None or found.costed.cost < there.costed.cost:
                             longer[taken | {slot}] = found
@@ -101,16 +112,18 @@ class Costs:
 
     def _greedy(self, choice: Choice) -> Costed:
         reached = self._begun(choice)
-        while len(reached.costed.order) < len(choice.atoms):
+        for _ in choice.atoms:
             left = [slot for slot in choice.atoms if slot not in reached.costed.order]
-            ways = [self._joined(choice, reached, slot) for slot in left]
+            ways = [self._joined(choice, self._filtered(choice, reached, slot), slot) for slot in left]
             reached = min(ways, key=lambda way: (way.costed.made, way.costed.cost))
         return reached.costed
 
     def _joined(self, choice: Choice, reached: _Reached, slot: int) -> _Reached:
         """One atom more."""
         atom, costed = choice.atoms[slot], reached.costed
-        met = self.matches(atom, reached.known)
+        keys = solved(choice.draft, atom, reached.known)
+        met = self.matches(atom, {**reached.known, **{key.variable.name: None for key in keys}})
+        met /= reached.passed.get(slot, 1.0)
         given = {
             arg.name: (atom.relation, column)
             for column, arg in enumerate(atom.args)
@@ -120,8 +133,46 @@ class Costs:
         if met > 1.0 and given.keys().isdisjoint(_asked_for(choice, order)):
             met = 1.0  # one row is as good as all
         known = _computed(choice.draft, {**reached.known, **given})
-        made = costed.made * met * _PASSES ** _newly_tested(choice.draft, reached.known, known)
-        return _Reached(Costed(order, costed.cost + costed.made * (1.0 + met), made), known)
+        tested = _newly_tested(choice.draft, reached.known, known) - len(keys)
+        made = costed.made * met * _PASSES**tested
+        return _Reached(Costed(order, costed.cost + costed.made * (1.0 + met), made), known, reached.passed)
+
+    def _filtered(self, choice: Choice, reached: _Reached, slot: int) -> _Reached:
+        """The bindings that are left for an atom to join once they are filtered by those that are worth it."""
+        if not choice.draft.filtered or len(choice.atoms) < 2:
+            return reached
+        met = self.matches(choice.atoms[slot], reached.known)
+        for other, atom in choice.atoms.items():
+            if other == slot or other in reached.costed.order or other in reached.passed:
+                continue
+            share = self._passing(atom, reached.known)
+            if share <= _SELECTIVE and (1.0 - share) * (1.0 + met) > 1.0:
+                costed, passed = reached.costed, {**reached.passed, other: max(share, 1e-9)}
+                after = Costed((*costed.order, ~other), costed.cost + costed.made, costed.made * share)
+                reached = _Reached(after, reached.known, passed)
+        return reached
+
+    def _passing(self, atom: syntax.Atom, known: Known) -> float:
+        """Of bindings, the share that meets any row of an atom, by the most selective of its known columns."""
+        columns = self.statistics[atom.relation].columns
+        shares = [
+            self._found(columns[column], known[arg.name])
+            for column, arg in enumerate(atom.args)
+            if isinstance(arg, syntax.Variable) and arg.name in known and column in columns
+        ]
+        whole = all(isinstance(arg, syntax.Variable) and arg.name in known for arg in atom.args)
+        return 1.0 if whole else min(shares, default=1.0)
+
+    def _found(self, about: ColumnStatistics, origin: Origin) -> float:
+        """Of the rows that a value may come from, the share whose value a column has."""
+        source = None if origin is None else self.statistics.get(origin[0])
+        values = None if source is None or origin is None else source.columns.get(origin[1])
+        if source is None or values is None or not source.rows:
+            return 1.0
+        hit = min(1.0, about.others / max(1.0, values.others))
+        spent = sum(values.frequent.values())
+        found = sum(count * (1.0 if code in about.frequent else hit) for code, count in values.frequent.items())
+        return min(1.0, (found + max(0.0, source.rows - spent) * hit) / source.rows)
 
     def matches(self, atom: syntax.Atom, known: Known) -> float:
         """Rows of an atom that a binding meets, on average."""

@@ -70,7 +70,7 @@ def alone(stratum: PlannedStratum, rules: Sequence[FlatRule], outboxes: bool) ->
 
 def _one_round(delta_rule: DeltaRule) -> DeltaRule:
     match delta_rule.loop:
-        case FrontierLoop(closes=True) as loop:
+        case FrontierLoop(closes=True) | JoinLoop(closes=True) as loop:
             return replace(delta_rule, loop=replace(loop, closes=False))
         case _:
             return delta_rule
@@ -146,7 +146,7 @@ def _join(delta_rule: DeltaRule, start: Pattern, join: Join, rule: Draft, tables
         if len(delta_rule.steps) != 1 or not all(map(sides.copies, rule.head)):
             return _more_than_copies(delta_rule)
         values = sides.values(rule.head)
-        return JoinLoop(probe, values, _is_short(probe, values))
+        return JoinLoop(probe, values, _is_short(probe, values), closes=_goes_on(start, rule, probe, values))
     if not (head.listed or head.single):
         return StepByStep("the table does not keep one row per group by a number")
     (pick,) = head.picks
@@ -166,6 +166,12 @@ def _join(delta_rule: DeltaRule, start: Pattern, join: Join, rule: Draft, tables
         return StepByStep("the value is no sum of ints")
     plain = len(group) == 1 and isinstance(group[0], Copied) and probe.by_column is not None
     return BestLoop(probe, group, value, short=plain and _one_each(value))
+
+
+def _goes_on(start: Pattern, rule: Draft, probe: Probe, head: _Values) -> bool:
+    """Whether head rows are starting rows in turn, and what they hand on stays in its column."""
+    kept = all(column_from(Side.START, (value,)) in (None, at) for at, value in enumerate(head))
+    return start.table == rule.table != probe.table and kept and not (start.key or start.equal)
 
 
 def _more_than_copies(delta_rule: DeltaRule) -> StepByStep:

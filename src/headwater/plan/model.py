@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
 
+from headwater.core.alarm import Alarm
 from headwater.core.types import Type
 from headwater.language.syntax import Comparison, Condition, Constant, Duration, Goal, ListTerm, Rule, Term
 from headwater.program.model import Keeps
@@ -95,11 +96,12 @@ class Aggregation:
 
 @dataclass(frozen=True, slots=True)
 class WrittenColumn:
-    """A column as a user wrote it: where its values stand; None for a time that is not kept."""
+    """A column as a user wrote it: where its values stand; None for a time that is not kept, or one `value` of all."""
 
     name: str
     type: Type
     at: int | None
+    value: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,7 @@ class Table:
     hidden: int = 0  # so many of its columns as written, the last ones, only distinguish rows that look equal
     part: bool = False  # its rows are bindings of a part of a rule's body, which no user sees
     asks: bool = False  # its rows are questions, which no user sees
+    alarm: Alarm | None = None  # what its rows mean is wrong with the data
     clusters: int | None = None  # a column by whose values rows had best lie side by side
 
     @property
@@ -236,6 +239,18 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
+class Filter:
+    """Go on with the bindings for which an atom that is joined later has a row: a semi-join.
+
+    `pattern` binds nothing. Where most bindings turn out to pass, the engine stops asking.
+    """
+
+    atom: int
+    pattern: Pattern
+    reads: Reads
+
+
+@dataclass(frozen=True, slots=True)
 class Absent:
     """Go on with the bindings for which a negated atom has no row."""
 
@@ -267,7 +282,7 @@ class Owned:
     mine: bool = True
 
 
-Step: TypeAlias = Join | Absent | Let | Test | Owned
+Step: TypeAlias = Join | Filter | Absent | Let | Test | Owned
 
 
 class Side(Enum):
@@ -336,6 +351,7 @@ class JoinLoop:
     head: tuple[LoopValue, ...]
     short: bool  # one column is looked up, and one or two are copied
     carries: tuple[str, ...] | None = None
+    closes: bool = False  # while few rows come, it goes on from them until none comes any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,8 +406,9 @@ class DeltaRule:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The atoms that are joined, in order."""
-        return tuple(step.atom for step in self.steps if isinstance(step, Join))
+        """The atoms that are joined, in order; `~atom` stands where bindings are filtered by one of them."""
+        met = (step for step in self.steps if isinstance(step, Join | Filter))
+        return tuple(step.atom if isinstance(step, Join) else ~step.atom for step in met)
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,6 +441,7 @@ class FlatRule:
     keys: Mapping[str, frozenset[int]] = field(default_factory=dict)
     owned: Source | None = None
     mine: bool = True
+    filtered: bool = True  # as in its draft
     last: int | None = None  # the atom that starts where all rows come at once, if that is not the last one
 
     @property

@@ -78,7 +78,7 @@ def in_orders(rule: FlatRule, tables: Mapping[str, Table], orders: Orders) -> Fl
 
     def choose(choice: Choice) -> Costed:
         order = next(given)
-        if sorted(order) != sorted(choice.atoms):
+        if sorted(slot for slot in order if slot >= 0) != sorted(choice.atoms) or not _filters_first(order):
             raise ValueError(f"rule {rule.id} cannot be joined in the order {order}")
         return Costed(order)
 
@@ -89,6 +89,14 @@ def in_orders(rule: FlatRule, tables: Mapping[str, Table], orders: Orders) -> Fl
         forbid=tuple(replace(each, expected=None) for each in made.forbid),
         allow=tuple(replace(each, expected=None) for each in made.allow),
         pulls=tuple(replace(pull, delta_rule=replace(pull.delta_rule, expected=None)) for pull in made.pulls),
+    )
+
+
+def _filters_first(order: Sequence[int]) -> bool:
+    """Whether bindings are filtered by each atom at most once, and before it is joined."""
+    filters = [~slot for slot in order if slot < 0]
+    return len(set(filters)) == len(filters) and all(
+        slot in order and order.index(~slot) < order.index(slot) for slot in filters
     )
 
 
@@ -105,6 +113,7 @@ def draft_of(rule: FlatRule) -> Draft:
         keys=rule.keys,
         owned=rule.owned,
         mine=rule.mine,
+        filtered=rule.filtered,
     )
 
 

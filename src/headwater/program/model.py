@@ -24,10 +24,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
+from headwater.core.alarm import Alarm
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.core.types import Type
-from headwater.language.syntax import Duration, Kind, Query, Rule, Window
+from headwater.language.syntax import Constant, Duration, Kind, Query, Rule, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,11 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A column as written: where its values stand; None for a time that is not kept."""
+    """A column as written: where its values stand; None for a time that is not kept, or where all have one `value`."""
 
     column: Column
     at: int | None
+    value: Constant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,30 @@ class Asking:
 
     relation: str
     columns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WaySearch:
+    """How to search for the rows of one or two values, in the columns `source` and `target`, without deriving any.
+
+    They are the cheapest ways, or any ways, along the rows of a base relation, the steps; `value` is the column for
+    their cost. A step leads from its column `leaves` to its column `arrives` and costs what is in its column `cost`, or
+    else `each`. `given` are the sets of ends that questions give.
+    """
+
+    source: int
+    target: int
+    value: int | None
+    steps: str
+    leaves: int
+    arrives: int
+    cost: int | None
+    each: int
+    given: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        return self.source, self.target
 
 
 class Keeps(Enum):
@@ -103,6 +129,9 @@ class Relation:
     asks: Asking | None = None  # its rows are questions: no user sees them
     ways: tuple[tuple[int, ...], ...] = ()  # if any, only rows asked for, by one of these sets of columns, are derived
     exact: tuple[int, ...] = ()  # columns that must not turn out to be floats, because sums are taken in another order
+    made_linear: bool = False  # as written, its recursive rule has two recursive goals
+    alarm: Alarm | None = None  # what its rows mean is wrong with the data
+    search: WaySearch | None = None  # how rows are searched for of which an end or both are given
     whole: str | None = None  # why all of it is derived, although only some of it is asked for
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
@@ -124,6 +153,7 @@ class Program:
     relations: tuple[Relation, ...]
     rules: tuple[Rule, ...]
     queries: tuple[Query, ...]
+    filters: bool = True  # joins may be filtered by goals that are joined later
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False)
 
     def relation(self, name: str) -> Relation:

@@ -57,7 +57,8 @@ class Mention:
 
     arity: int
     span: Span | None
-    columns: list[str | None]  # the first variable seen in each place
+    columns: list[str | None]  # the first variable seen in each place, or the aggregate that counts or adds
+    asked: list[str | None] = field(default_factory=list)  # the first variable of a query in each place
 
 
 @dataclass(slots=True)
@@ -215,8 +216,7 @@ class _Survey:
             return
         for place, arg in enumerate(args):
             if mention.columns[place] is None:
-                inner = arg.args[-1] if isinstance(arg, syntax.Aggregate) and arg.args else arg
-                mention.columns[place] = inner.name if isinstance(inner, syntax.Variable) else None
+                mention.columns[place] = _named(arg)
 
     def _term(self, term: syntax.Term) -> None:
         links: set[int] = set()
@@ -270,6 +270,10 @@ class _Survey:
             )
             return
         self._mention(name, query.atom.args, query.atom.span)
+        mention = self.names.mentions[name]
+        if mention.arity == len(query.atom.args):
+            earlier = mention.asked or [None] * mention.arity
+            mention.asked = [known or _named(arg) for known, arg in zip(earlier, query.atom.args, strict=True)]
 
     def _hidden_functions(self) -> None:
         for name in self.names.mentions:
@@ -301,6 +305,16 @@ def _expected(function: Function, extra: int = 0) -> str:
         return f"at least {_arguments(least)}"
     counts = sorted({least, *(count + extra for count in function.also)})
     return " or ".join(str(count) for count in counts[:-1]) + (" or " if counts[:-1] else "") + _arguments(counts[-1])
+
+
+def _named(arg: syntax.Term | syntax.Aggregate) -> str | None:
+    """What an argument calls its column: the variable, also inside `min<C>`, but what counts or adds by itself."""
+    if isinstance(arg, syntax.Aggregate):
+        kind = AGGREGATES.get(arg.function)
+        if kind is not None and not kind.picks:
+            return kind.name
+        arg = arg.args[-1] if arg.args else syntax.Wildcard()
+    return arg.name if isinstance(arg, syntax.Variable) else None
 
 
 def _arguments(count: int) -> str:

@@ -29,6 +29,8 @@ from headwater.language.syntax import (
     Wildcard,
 )
 
+_VARIABLE = re.compile(r"[A-Z]\w*")
+
 
 def is_parameter(arg: Term, query: Query) -> bool:
     return isinstance(arg, Variable) and arg.name in query.parameters
@@ -108,8 +110,9 @@ def answered(tree: Tree, columns: Mapping[str, Sequence[str]]) -> Tree:
             case Declaration(relation=name):
                 statements.append(replace(statement, relation=renamed.get(name, name)))
             case Query(atom) if atom.relation in renamed:
-                statements.append(_answers(statement, renamed[atom.relation], columns[atom.relation]))
-                free = tuple(Variable(f"V{at}") for at in range(len(atom.args)))
+                named = columns[atom.relation]
+                statements.append(_answers(statement, renamed[atom.relation], named))
+                free = tuple(Variable(name) if _VARIABLE.fullmatch(name) else Wildcard() for name in named)
                 shown = replace(statement, atom=replace(atom, args=free), parameters=(), span=None)
                 statements += [] if shown in statements else [shown]
             case _:
@@ -123,7 +126,7 @@ def _answers(query: Query, whole: str, columns: Sequence[str]) -> Rule:
     args: list[Term] = []
     for at, (arg, column) in enumerate(zip(query.atom.args, columns, strict=True)):
         word = column[:1].upper() + column[1:]
-        named = Variable(word if re.fullmatch(r"[A-Z]\w*", word) and Variable(word) not in args else f"V{at}")
+        named = Variable(word if _VARIABLE.fullmatch(word) and Variable(word) not in args else f"V{at}")
         match arg:
             case Variable(name):
                 args.append(names.setdefault(name, named))

@@ -31,10 +31,11 @@ def relations(known: Names) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
         derived = name in known.derived
         hidden = 0 if heading is None else heading.hidden
         if declaration is None:
-            columns = tuple(map(Column, heading.columns)) if heading is not None else _columns(mention)
+            columns = tuple(map(Column, heading.columns)) if heading is not None else _columns(mention, derived)
             undeclared = Relation(name, columns, derived=derived, hidden=hidden, span=mention.span)
             ordered = heading is None or heading.ordered
-            found.append(replace(undeclared, named=heading is not None, ordered=ordered))
+            alarm = None if heading is None else heading.alarm
+            found.append(replace(undeclared, named=heading is not None, ordered=ordered, alarm=alarm))
             continue
         columns = tuple(Column(column.name, column.type, column.nullable) for column in declaration.columns)
         places = {column.name: place for place, column in enumerate(declaration.columns)}
@@ -69,16 +70,23 @@ def relations(known: Names) -> tuple[tuple[Relation, ...], list[Diagnostic]]:
     return tuple(found), problems
 
 
-def _columns(mention: Mention) -> tuple[Column, ...]:
+def _columns(mention: Mention, derived: bool) -> tuple[Column, ...]:
+    """Columns of a view as its queries call them, else as its rules do; where no query names any, in lower case.
+
+    Names that differ only in case are one name to Spark.
+    """
+    found = [variable and variable.lower() for variable in mention.columns]
+    if derived and any(mention.asked):
+        found = [asked or variable for asked, variable in zip(mention.asked, mention.columns, strict=True)]
     taken: set[str] = set()
     columns = []
-    for place, variable in enumerate(mention.columns):
-        name = (variable or "").lower()
-        if not name or name in taken:
+    for place, variable in enumerate(found):
+        name = variable or ""
+        if not name or name.lower() in taken:
             name = f"c{place}"
-        while name in taken:
+        while name.lower() in taken:
             name += "_"
-        taken.add(name)
+        taken.add(name.lower())
         columns.append(Column(name))
     return tuple(columns)
 

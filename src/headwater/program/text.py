@@ -5,7 +5,7 @@ Undeclared relations are listed as comments, with what is known of their types.
 
 from __future__ import annotations
 
-from headwater.language.datalog.printer import print_tree
+from headwater.language.datalog.printer import print_term, print_tree
 from headwater.language.syntax import ColumnDeclaration, Declaration, Tree
 from headwater.program.model import Column, Program, Relation
 
@@ -55,9 +55,23 @@ def _marks(relation: Relation) -> list[str]:
         marks.append(f"% {relation.name} is held by one shard")
     if relation.part_of is not None:
         marks.append(f"% {relation.name} keeps what some goals of {relation.part_of} give, each once")
-    if relation.ways:
+    bound = {each.column.name: each.value for each in relation.shown or () if each.value is not None}
+    if bound:
+        said = " and ".join(f"{name} = {print_term(value)}" for name, value in bound.items())
+        columns = "this column" if len(bound) == 1 else "these columns"
+        marks.append(f"% {relation.name} is derived only where {said}, and stored without {columns}")
+    elif relation.ways:
         asked = " or ".join(f"({', '.join(relation.columns[at].name for at in way)})" for way in relation.ways)
         marks.append(f"% {relation.name} is derived only where {asked} is asked for")
+    if relation.made_linear:
+        marks.append(
+            f"% {relation.name} follows one step at a time, which finds each way fewer times than two halves do"
+        )
+    if relation.search is not None:
+        for given in relation.search.given:
+            ends = " and ".join(relation.columns[at].name for at in given)
+            where = "from both" if len(given) == 2 else "from there"
+            marks.append(f"% ask: {relation.name} of one {ends} is searched {where} along {relation.search.steps}")
     if relation.whole is not None:
         marks.append(f"% {relation.name} is derived whole: {relation.whole}")
     return marks

@@ -84,5 +84,6 @@ def _read_at_home(rule: Rule, relations: Mapping[str, Relation], copies: Mapping
         there = None if column is None else atom.args[column]
         if isinstance(wanted, Variable) and isinstance(there, Variable) and there.name == wanted.name:
             moved = atom if copy == atom.relation else marked_at(replace(atom, relation=copy, link=False), column)
-            return replace(rule, body=(*rule.body[:at], moved, *rule.body[at + 1 :]))
+            body = (*rule.body[:at], moved, *rule.body[at + 1 :])
+            return replace(rule, body=body, origin=rule.origin or rule)
     return rule

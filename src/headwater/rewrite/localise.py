@@ -130,8 +130,8 @@ class _Localiser:
             goals.append(replace(goal, atom=self._at(goal.atom, place) if place else self._replica(goal.atom)))
             negated = negated[1:]
         if wanted is not None and place != wanted:
-            return replace(rule, body=(self._gathered(rule, (*goals, *rest), wanted),))
-        return replace(rule, body=(*goals, *rest))
+            goals, rest = [self._gathered(rule, (*goals, *rest), wanted)], ()
+        return replace(rule, body=(*goals, *rest), origin=rule.origin or rule)
 
     def _wanted(self, rule: syntax.Rule) -> Place | None:
         """Where the bindings of an aggregate must come together; None where any location will do."""

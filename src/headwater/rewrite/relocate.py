@@ -52,7 +52,8 @@ def _rule(rule: Rule, moved: dict[str, int | None]) -> Rule:
     head = rule.head
     if head.relation in moved:
         head = replace(head, args=tuple(_marked(arg, at == moved[head.relation]) for at, arg in enumerate(head.args)))
-    return replace(rule, head=head, body=tuple(_goal(goal, moved) for goal in rule.body))
+    body = tuple(_goal(goal, moved) for goal in rule.body)
+    return replace(rule, head=head, body=body, origin=rule.origin or rule)
 
 
 def _goal(goal: Goal, moved: dict[str, int | None]) -> Goal:

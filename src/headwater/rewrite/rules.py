@@ -4,12 +4,14 @@ Every program goes through `RULES`. Programs with time then need `TIME_RULES`, a
 something else takes rows away when their time is over, `ENDLESS_RULES`. Before these, programs for several shards go
 through `NETWORK_RULES`: one process holds all rows, gains nothing by copies, and would pay for them.
 
-    one process         RULES + TIME_RULES + LEASE_RULES
+    one process         RULES + TIME_RULES + LEASE_RULES + ALONE_RULES
     shards on Spark     RULES + TIME_RULES + NETWORK_RULES + LEASE_RULES
+    nodes on links      LINK_RULES + TIME_RULES + NETWORK_RULES
     nodes, provenance   RULES + TIME_RULES + ENDLESS_RULES (+ NETWORK_RULES)
 
-`RULES` and `NETWORK_RULES` make a program faster or local; each of them can be left out by name, for bisecting. The
-others say what time means: without them a program with time would give other rows, and they leave all others alone.
+`RULES`, `ALONE_RULES` and `NETWORK_RULES` make a program faster or local; each of them can be left out by name, for
+bisecting. The others say what time means: without them a program with time would give other rows, and they leave all
+others alone.
 """
 
 from __future__ import annotations
@@ -23,9 +25,15 @@ from headwater.language.datalog.printer import print_rule
 from headwater.program.model import Program
 from headwater.program.text import print_program
 from headwater.rewrite.aggregate_selection import aggregate_selection
+from headwater.rewrite.computed_keys import computed_keys
 from headwater.rewrite.constant_folding import constant_folding
+from headwater.rewrite.demand.along_links import along_links
+from headwater.rewrite.demand.asker_leads import asker_leads
+from headwater.rewrite.demand.bound_columns import bound_columns
 from headwater.rewrite.demand.leading_side import leading_side
+from headwater.rewrite.demand.linear_recursion import linear_recursion
 from headwater.rewrite.demand.magic_sets import magic_sets
+from headwater.rewrite.demand.searched_ways import searched_ways
 from headwater.rewrite.demand.steps_apart import steps_apart
 from headwater.rewrite.localise import localise
 from headwater.rewrite.relocate import relocate
@@ -40,7 +48,7 @@ from headwater.rewrite.unneeded_rules import unneeded_rules
 
 RewriteRule: TypeAlias = Callable[[Program], Program]
 
-DEMAND_RULES: tuple[RewriteRule, ...] = (leading_side, steps_apart, magic_sets)
+DEMAND_RULES: tuple[RewriteRule, ...] = (searched_ways, leading_side, steps_apart, magic_sets)
 """The rewrites that derive only what is asked for."""
 
 RULES: tuple[RewriteRule, ...] = (
@@ -48,12 +56,23 @@ RULES: tuple[RewriteRule, ...] = (
     unneeded_rules,  # an unneeded rule must not keep a view from being unfolded or a selection from firing
     unfold_views,  # a recursion through a renaming becomes a direct one, which the rules below look for
     stage_limit,  # wants the uses of a recursion as plain as they get: views between it and the query are gone
+    searched_ways,  # sees recursions as they are written
     leading_side,  # before the next one, which says what is kept of a recursion as it is written by then
+    linear_recursion,  # what is left of doubled recursions: no side of them, or several, are asked for
     aggregate_selection,  # exact only if it sees every use of a relation that is left
     steps_apart,  # after both: it leaves alone what they have seen to
     magic_sets,  # after these: its rules read more relations, which would keep the rules above from firing
+    computed_keys,  # after these, for the same reason
     shared_prefix,  # last: it takes rules apart that others must see whole
 )
+
+LINK_RULES: tuple[RewriteRule, ...] = tuple(
+    each
+    for rule in RULES
+    if rule not in (leading_side, steps_apart)
+    for each in ((asker_leads, along_links) if rule is magic_sets else (rule,))
+)
+"""The same for nodes that talk along links. A recursion that is turned round sends its rows back from the other end."""
 
 TIME_RULES: tuple[RewriteRule, ...] = (
     progressive,  # first: it makes rules that ask for times
@@ -73,8 +92,16 @@ ENDLESS_RULES: tuple[RewriteRule, ...] = (
     endless,  # instead of `leases`, and before rows move: a stream becomes a relation that lives by another column
 )
 
-OPTIONAL = tuple(rule.__name__ for rule in RULES + NETWORK_RULES)
-"""The rewrites that can be left out."""
+ALONE_RULES: tuple[RewriteRule, ...] = (
+    bound_columns,  # last: the others look for the goals that it takes away
+)
+"""For a process that holds all rows: on shards, what these leave out says where rows live."""
+
+SEMI_JOINS = "semi_joins"
+"""No rewrite but a choice of the planner, by the data (`plan.join_order`): here it can be left out like them."""
+
+OPTIONAL = (*(rule.__name__ for rule in (*RULES, *ALONE_RULES, asker_leads, along_links, *NETWORK_RULES)), SEMI_JOINS)
+"""What can be left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +125,7 @@ def rewrite(program: Program, *, disabled: Collection[str] = (), rules: tuple[Re
     """The program after all rules, except those named in `disabled`; raises ValueError if that cannot be left out."""
     for step in _steps(program, disabled, rules):
         program = step.after
-    return program
+    return replace(program, filters=False) if SEMI_JOINS in disabled else program
 
 
 def trace(

@@ -1,4 +1,4 @@
-"""Drop the rules that no query needs.
+"""Drop the rules that no query and no alarm needs.
 
 Guarantees: every queried view keeps its rows. A relation that only dropped rules defined goes with them. Base
 relations stay, with the facts stated for them, even when nothing reads them: their data may still arrive and
@@ -35,6 +35,7 @@ def _needed(program: Program) -> set[str]:
         reads.setdefault(rule.head.relation, set()).update(atom.relation for atom, _ in body_atoms(rule))
     needed: set[str] = set()
     frontier = [query.atom.relation for query in program.queries]
+    frontier += [relation.name for relation in program.relations if relation.alarm is not None]
     while frontier:
         name = frontier.pop()
         if name not in needed:

@@ -81,17 +81,18 @@ class _Model:
     def __init__(self, view: CanonicalView, statistics: GuideStatistics) -> None:
         self._view, self._statistics = view, statistics
         self._paths: dict[str, Path] = {name: (name,) for name in view.names}
+        self._paths |= {variable: (name,) for name, variable in view.aliases}
         for step in (*view.primary_paths, *view.with_paths):
             self._paths[step.child] = (*self._paths.get(step.parent, (step.parent,)), step.label)
-        self._names = set(view.names)
+        self._starts = {*view.names, *(variable for _, variable in view.aliases)}
 
     def _fanout(self, step: OneStepPath) -> float:
         return self._statistics.fanout(self._paths[step.parent], step.label)
 
     def walk(self, bound: set[str], selectivity: float) -> float:
         """Top down from the entry points; each bound variable is one object (Examples 8 and 9)."""
-        sizes: dict[str, float] = {name: self._statistics.counts.get((name,), 0) for name in self._names}
-        cost = 0.0
+        sizes: dict[str, float] = {start: self._statistics.counts.get(self._paths[start], 0) for start in self._starts}
+        cost = float(sum(sizes[variable] for _, variable in self._view.aliases))
         for step in self._view.primary_paths:
             found = sizes.get(step.parent, 1.0) * self._fanout(step)
             if step.child in bound:

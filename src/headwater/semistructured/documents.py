@@ -51,7 +51,17 @@ from headwater.semistructured.store.contents import HOLLOW, HOLLOW_DECLARATION, 
 from headwater.semistructured.store.difference import DocumentDifference, difference
 from headwater.semistructured.store.editing import NewValue, ObjectEdit, edited
 from headwater.semistructured.store.garbage import has_outside_parents, unreachable
-from headwater.semistructured.views import KnownNames, ground_update, parse_updates, program_tree, translate
+from headwater.semistructured.store.recomputing import cost_of, recomputed_changes
+from headwater.semistructured.store.texts import SymbolTexts
+from headwater.semistructured.store.unseen import is_seen
+from headwater.semistructured.views import (
+    KnownNames,
+    ViewSight,
+    ground_update,
+    parse_updates,
+    program_tree,
+    translate_all,
+)
 
 _BASE = (EDGE, ATOM, NAME, HOLLOW)
 
@@ -68,13 +78,22 @@ class Documents:
         self._db: Database | None = None
         self.rejected: tuple[BadDocument, ...] = ()
         self._guide: GuideCounts | None = None  # kept from when it is first asked for
-        self._is_tree = True  # whether no object was ever given a second parent
+        self._texts: SymbolTexts | None = None  # made when a document is first replaced
+        self._sight = ViewSight(())
+        self.recomputed = 0  # transactions for which the views were computed anew
+        self.unseen = 0  # transactions that no view could see: for these no rule was run
+        self._is_tree = True  # whether no object ever had two parents: then none is looked for
 
     # Loading
 
     @classmethod
     def from_json(cls, documents: Mapping[str, Any], *, key: str | None = None, **options: Any) -> Documents:
         """A document per name. A list stands for many documents of one name, known by `key` or by their place."""
+        if not isinstance(documents, Mapping):
+            raise DataError(
+                f"error[HW820]: from_json takes documents by name, not {type(documents).__name__}; "
+                'write Documents.from_json({"Orders": [...]}, key="id")'
+            )
         docs = cls(**options)
         for name, document in documents.items():
             many = isinstance(document, list | tuple)
@@ -155,8 +174,9 @@ class Documents:
 
     def patch(self, key: Key, patch: Sequence[Mapping[str, Any]] | str, *, name: str | None = None) -> Changes | None:
         """Change a document by a JSON Patch (RFC 6902)."""
-        name, _ = self._found(key, name)
-        return self.put(key, apply_patch(self.document(key, name=name), patch), name=name)
+        name, root = self._found(key, name)
+        document = documents_of(BaseGraph(self._contents, times=True), [root], shown_id)[root]
+        return self.put(key, apply_patch(document, patch), name=name)
 
     def update(
         self,
@@ -232,7 +252,7 @@ class Documents:
     def _paths_of(self, name: str, roots: Ints) -> dict[tuple[str, ...], Counter[str]]:
         """The paths of documents that are stored."""
         tree = subgraph(self._contents, roots)
-        words = self.database._symbols.values
+        words = self.database.reader.symbols.values
         labels = {code: words[code] for code in np.unique(tree.label).tolist() if code >= 0}
         kinds = {code: "object" if code < 0 else words[code] for code in np.unique(tree.kind).tolist()}
         return tree_paths(name, tree.parent, tree.label, tree.kind, labels, kinds)
@@ -244,6 +264,11 @@ class Documents:
             self._db = self._built(self._views, {name: _together(tables) for name, tables in self._waiting.items()})
             self._waiting = {}
         return self._db
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows, indexes and witnesses, and about as many as their texts take."""
+        return self.database.reader.nbytes + (0 if self._texts is None else self._texts.nbytes)
 
     # Views
 
@@ -257,13 +282,12 @@ class Documents:
 
     def define_views(self, definitions: Sequence[ViewDefinition]) -> list[DocumentView]:
         """Define several views, given as syntax trees, at once."""
-        known = self._known()
-        programs = [translate(definition, known) for definition in definitions]
         taken = {view.name for view in self._views}
-        for program in programs:
-            if program.name in taken:
-                raise DataError(f"error[HW821]: there is a view `{program.name}` already")
-            taken.add(program.name)
+        for definition in definitions:
+            if definition.name in taken:
+                raise DataError(f"error[HW821]: there is a view `{definition.name}` already")
+            taken.add(definition.name)
+        programs = translate_all(definitions, self._known(), [view.program for view in self._views])
         added = [DocumentView(self, program) for program in programs]
         if self._db is None:
             rows = {name: _together(tables) for name, tables in self._waiting.items()}
@@ -271,6 +295,8 @@ class Documents:
             rows = {relation: self._db.table(relation) for relation in _BASE}
         self._db = self._built([*self._views, *added], rows)
         self._views, self._waiting = [*self._views, *added], {}
+        ranged_over = {name for view in self._views for name in view.program.ranges_over}
+        self._sight = ViewSight((view.program.definition for view in self._views), ranged_over)
         for program in programs:
             warn_of(program.warnings)
         return added
@@ -294,7 +320,13 @@ class Documents:
 
     @property
     def _contents(self) -> StoredObjects:
-        return StoredObjects(self.database)
+        return StoredObjects(self.database.reader, is_tree=self._is_tree)
+
+    def _symbol_texts(self) -> SymbolTexts:
+        symbols = self.database.reader.symbols
+        if self._texts is None or self._texts.symbols is not symbols:
+            self._texts = SymbolTexts(symbols)
+        return self._texts
 
     def _take(self, name: str, batch: DocumentBatch, *, strict: bool, removed: Sequence[Key] = ()) -> Changes | None:
         """Add or replace documents of a name, and remove others."""
@@ -315,7 +347,7 @@ class Documents:
             roots = self._wait(name, batch)
         else:
             before = np.append(stored, gone).astype(np.int64)
-            change = difference(self._contents, self.database._symbols, batch.nodes, before, self._next)
+            change = difference(self._contents, self._symbol_texts(), batch.nodes, before, self._next)
             roots = change.oids[batch.nodes.roots[batch.nodes.roots >= 0]]
             moved = np.flatnonzero(stored != roots).tolist()
             unnamed = {(name, int(stored[at])) for at in moved if stored[at] >= 0} | {(name, root) for root in gone}
@@ -354,12 +386,12 @@ class Documents:
         *,
         unnamed: set[tuple[str, int]],
     ) -> Changes:
-        contents, symbols = self._contents, self.database._symbols
+        contents, symbols = self._contents, self.database.reader.symbols
         gone, edges, hollow = change.gone, change.old_edges, change.old_hollow
-        if gone.size and (
+        if gone.size and not self._is_tree and (
             has_outside_parents(contents, gone, np.union1d(gone, change.oids))
             or self._is_named(contents, gone, unnamed)
-        ):
+        ):  # fmt: skip
             words, going = symbols.values, set(gone.tolist())
             deleted = [(int(a), words[b], int(c), int(d)) for a, b, c, d in edges.tolist() if a not in going]
             lost = unreachable(contents, gone.tolist(), deleted, unnamed=unnamed)
@@ -392,15 +424,38 @@ class Documents:
         changes = self._apply(edit.insert, edit.delete)
         if EDGE in edit.insert or EDGE in edit.delete or ATOM in edit.insert:
             self._guide = None
-        self._is_tree &= EDGE not in edit.insert
+        self._is_tree &= not edit.shares
         self._next += edit.fresh
         return changes
 
     def _apply(self, insert: Mapping[str, Any], delete: Mapping[str, Any]) -> Changes:
-        changes = self.database.apply(insert=insert, delete=delete)
+        contents = self._contents
+        seen = is_seen(self._sight, contents, insert, delete)
+        if seen and cost_of(contents, insert, delete).recomputes:
+            changes = self._recompute(insert, delete)
+        elif seen:
+            changes = self.database.apply(insert=insert, delete=delete)
+        else:
+            changes = self.database.apply_unread(insert, delete)
+        self.unseen += not seen
         for view in self._views:
             view._changed(changes)
         return changes
+
+    def _recompute(self, insert: Mapping[str, Any], delete: Mapping[str, Any]) -> Changes:
+        """Change the base rows, and compute all views anew over them."""
+        old = self.database
+        before = {relation: old.table(relation) for view in self._views for relation in view.program.relations}
+        stored = old.apply_unread(insert, delete)
+        try:
+            self._db = self._built(self._views, {relation: old.table(relation) for relation in _BASE})
+        except BaseException:
+            undone = {relation: stored[relation] for relation in _BASE}
+            back = {relation: change.deleted for relation, change in undone.items()}
+            old.apply_unread(back, {relation: each.inserted for relation, each in undone.items()})
+            raise
+        self.recomputed += 1
+        return recomputed_changes(stored, before, self._db)
 
     # Names and keys
 
@@ -450,12 +505,12 @@ def _together(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Without dictionaries, which differ from table to table."""
-    fields = [
-        pa.field(field.name, pa.string() if pa.types.is_dictionary(field.type) else field.type)
-        for field in table.schema
-    ]
-    return table.cast(pa.schema(fields))
+    """With texts of one type: those that readers make differ, and dictionaries differ from table to table."""
+
+    def plain(kind: pa.DataType) -> pa.DataType:
+        return pa.large_string() if pa.types.is_dictionary(kind) or pa.types.is_string(kind) else kind
+
+    return table.cast(pa.schema([pa.field(field.name, plain(field.type)) for field in table.schema]))
 
 
 def _words(codes: Ints, words: Sequence[Any]) -> pa.DictionaryArray:

@@ -12,15 +12,32 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-__all__ = ["documents", "evaluate", "explain", "failure", "maintain", "progress", "refresh", "sql", "view"]
+__all__ = [
+    "ask", "blast_radius", "critical", "database", "documents", "evaluate", "explain", "failure", "maintain",
+    "maintain_documents", "preflight", "probability", "progress", "refresh", "register", "sql", "view", "why",
+    "why_not", "without", "witnesses",
+]  # fmt: skip
 
 if find_spec("pyspark") is not None:
-    from headwater.spark.documents import documents
+    from headwater.spark.documents import documents, maintain_documents
     from headwater.spark.evaluate import evaluate
     from headwater.spark.maintain import maintain
     from headwater.spark.output.current_table import refresh
+    from headwater.spark.questions.asking import (
+        ask,
+        blast_radius,
+        critical,
+        database,
+        probability,
+        why,
+        why_not,
+        without,
+        witnesses,
+    )
     from headwater.spark.session.failures import failure
+    from headwater.spark.session.preflight import preflight
     from headwater.spark.shards.state_view import progress, view
+    from headwater.spark.source.register import register
     from headwater.spark.sql import explain, sql
 
 

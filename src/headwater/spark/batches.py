@@ -24,18 +24,20 @@ from headwater.core.errors import HeadwaterError, StateError
 from headwater.engine.guard import Guard
 from headwater.exchange import Run
 from headwater.spark.inputs import clock
-from headwater.spark.inputs.bundles import DDL, arrive, shard_numbers, ship
+from headwater.spark.inputs.bundles import DDL, shard_numbers, ship
 from headwater.spark.inputs.contract import Contract
-from headwater.spark.output.shard_output import late_rows, rows_with_keys, write_changes, write_rejected
+from headwater.spark.output.shard_output import late_rows, write_changes, write_rejected
 from headwater.spark.output.sinks import Sink
 from headwater.spark.session import worker
 from headwater.spark.session.failures import error_in, error_value, stopped
 from headwater.spark.session.local_sockets import message_of, read_message
 from headwater.spark.session.session import described, title
 from headwater.spark.shards import handover
+from headwater.spark.shards.readings import Reading, is_reading, reading_like
 from headwater.spark.shards.rounds import Begin
 from headwater.spark.shards.run_plan import RunPlan
-from headwater.spark.shards.state_view import ViewReading, reading_kind, remember
+from headwater.spark.shards.state_view import remember
+from headwater.spark.shards.taking import take
 from headwater.spark.shards.transaction_job import ShardWork, run_shards
 from headwater.spark.state import shard_cache
 from headwater.spark.state.checkpoint import Assignment, BatchNotes, Checkpoint
@@ -140,6 +142,10 @@ class Batches:
         set_aside = [name for shard in about for name in shard["set_aside"]]
         if rejected:
             _log_set_aside(batch, rejected, [reason for shard in about for reason in shard["reasons"]], plan.checkpoint)
+        told = [] if checkpoint.manifest is None else checkpoint.manifest.metrics.get("alarms", [])
+        for text in metrics["alarms"]:
+            if text not in told:
+                LOG.warning("batch %s: %s", batch, text)
         notes = BatchNotes(rejected, set_aside, metrics | {"batch": batch})
         return checkpoint.commit(plan.definition, batch, reports, notes)
 
@@ -219,11 +225,12 @@ class ShardBatch:
         return message_of(about, self.bundles)
 
     def understands(self, kind: str) -> bool:
-        return kind in (self.kind, reading_kind(self.contract.mark))
+        return kind == self.kind or is_reading(kind, self.contract.mark)
 
-    def like(self, kind: str, message: bytes) -> ShardBatch | ViewReading:
+    def like(self, kind: str, message: bytes) -> ShardBatch | Reading:
         if kind != self.kind:
-            return ViewReading.from_message(self.contract.functions, self.assignment, self.shard, message)
+            contract = self.contract
+            return reading_like(kind, contract.functions, contract.documents, self.assignment, self.shard, message)
         about, bundles = read_message(message)
         assignment = self.assignment.like(self.shard, about["assignment"])
         return ShardBatch(self.contract, assignment, about["wall"], self.shard, bundles)
@@ -234,24 +241,20 @@ def _beginning(
 ) -> Begin:
     def begin(shard: int, bundles: list[pa.RecordBatch]) -> Run:
         worker.prepare(contract.functions)
-        arrived = arrive(bundles, assignment.sharding)
-        deletes = dict(arrived.deletes)
-        if arrived.cleared:
-            with shard_cache.SHARD_CACHE.reading(assignment, shard) as member:
-                for relation, rows in rows_with_keys(member, arrived.cleared).items():
-                    deletes[relation] = pa.concat_tables([deletes[relation], rows]) if relation in deletes else rows
-        now = max((time for time in (arrived.latest, wall) if time is not None), default=None)
+        taken = take(contract, assignment, shard, bundles)
+        now = max((time for time in (taken.latest, wall) if time is not None), default=None)
         done = yield from shard_cache.SHARD_CACHE.transaction(
-            assignment, shard, arrived.inserts, deletes, now=now, cancelled=cancelled
+            assignment, shard, taken.inserts, taken.deletes, now=now, cancelled=cancelled, shown=taken.shown
         )
         late = late_rows(done.outcome.late)
-        set_aside = [*arrived.rejected, *late]
+        set_aside = [*taken.rejected, *late]
         about = {
-            "rows": sum(count for name, count in arrived.rows.items() if assignment.sharding.shows(name, shard)),
+            "rows": taken.rows,
             "rejected": dict(Counter(row.relation for row in set_aside)),
             "late": len(late),
             "set_aside": write_rejected(assignment, shard, set_aside),
             "reasons": list(dict.fromkeys(f"{row.relation}: {row.reason}" for row in set_aside))[:_REASONS],
+            "alarms": [alarm.text for alarm in done.outcome.alarms],
             "feed": write_changes(assignment, shard, contract.views, done.outcome),
         }
         return done.report.to_text(), about
@@ -292,6 +295,7 @@ def _metrics(
         "rows_in": sum(shard["rows"] for shard in about),
         "rejected": sum(sum(shard["rejected"].values()) for shard in about),
         "late": sum(shard["late"] for shard in about),
+        "alarms": list(dict.fromkeys(text for shard in about for text in shard["alarms"])),
         "now": clock.shown(plan.contract.program, reports[0].clock),
         "changed": changed,
         "rows": held,

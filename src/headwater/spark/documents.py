@@ -1,120 +1,128 @@
-"""Views of Lorel over DataFrames of documents, computed once.
+"""Views of Lorel over DataFrames of documents: computed once, or maintained while documents arrive.
 
-The tasks that read a DataFrame turn its documents into rows of `edge`, `atom` and `name` with the code that the
-embedded store uses; the shards compute the views; the view's own rows are put together to documents on the driver. A
-DataFrame with one column of strings, or of VARIANT, holds a document per row; of any other one the whole row is the
-document.
+A document lives on one shard, chosen by its name and key. That shard compares it with the old one, and maintains the
+views with the others, as for any program; the documents of the views are put together where they live.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import pyarrow as pa
-from pyspark.errors import PySparkException
-from pyspark.sql import functions as sf
-from pyspark.sql import types as st
-
-from headwater.core.errors import DataError
-from headwater.core.source import Source
-from headwater.language.datalog.parse import parse
-from headwater.language.lorel import parse_lorel
-from headwater.language.syntax import Tree
-from headwater.pipeline import compile_tree
-from headwater.semistructured.hashed import hashed_rows
-from headwater.semistructured.output.collected import CollectedView, shown_rules
-from headwater.semistructured.schema import ATOM, EDGE, NAME
-from headwater.semistructured.views import program_tree, translate_all
-from headwater.spark.evaluate import evaluate
-from headwater.spark.session.failures import found_in
-from headwater.spark.session.session import session_of
-
-_UNREADABLE = re.compile(r"error\[HW820\][^\n]*(?:\n  [^\n]*)*")
-_SCHEMAS = {
-    EDGE: "parent long, label string, child long, place long",
-    ATOM: "oid long, kind string, text string, number double",
-    NAME: "name string, oid long",
-}
-_TYPES = {
-    EDGE: (pa.int64(), pa.string(), pa.int64(), pa.int64()),
-    ATOM: (pa.int64(), pa.string(), pa.string(), pa.float64()),
-    NAME: (pa.string(), pa.int64()),
-}
+from headwater.core.errors import StateError
+from headwater.core.python_warnings import warn_of
+from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.semistructured.sharded import ShardedProgram, compile_for_shards
+from headwater.spark.evaluate import compute
+from headwater.spark.inputs.contract import agree_on_documents, refuse_others
+from headwater.spark.inputs.documents import keys_by_name, prepared, refuse_names, route_documents
+from headwater.spark.maintain import KEPT_CHANGES, Callback, listed, planned, refuse_options, start
+from headwater.spark.output.document_schema import as_text, with_schema
+from headwater.spark.output.sinks import Sink
+from headwater.spark.session.session import is_connect, session_of
+from headwater.spark.shards.run_plan import RunPlan, choose_run_plan
+from headwater.spark.state.checkpoint import Checkpoint
 
 
 def documents(
-    views: str, inputs: Mapping[str, Any], *, key: str | Mapping[str, str] = "id", **options: Any
+    views: str,
+    inputs: Mapping[str, Any],
+    *,
+    key: str | Mapping[str, str] = "id",
+    schema: Any = None,
+    optional: Iterable[str] = (),
+    shards: int | None = None,
+    exchange: str | None = None,
+    guard: Guard | int | None = DEFAULT_GUARD,
 ) -> dict[str, Any]:
-    """The views that a text of Lorel defines, over a DataFrame of documents per name: `oid` and `document`, as JSON.
+    """The views that a text of Lorel defines, over a DataFrame of documents per name: `oid` and `document`.
 
-    `key` is the member that documents are known by, for all names or by name; no two documents of a name have the same.
-    The other options are those of `evaluate`.
+    `key` is the member that documents are known by, or a path as in `customer.id`, for all names or by name; a column
+    `_key` comes before it. Of two documents with one key the last one counts. `schema` is the type of the views'
+    documents: "json" (text, the default), "variant", "infer" (a struct that fits all of them) or a schema of Spark. The
+    other options are those of `evaluate`.
     """
-    found = translate_all(parse_lorel(views).views)
+    refuse_others(inputs.items(), once="documents", maintained="maintain_documents")
+    compiled = _compiled(views, inputs, optional)
+    keys = keys_by_name(key, inputs)
+    frames = [prepared(frame, name, keys[name], changes=False) for name, frame in inputs.items()]
     spark = session_of(inputs.values())
-    rules = parse(Source("<documents>", "\n".join(shown_rules(view) for view in found))).statements
-    program = compile_tree(Tree((*program_tree(found).statements, *rules)))
-    keys = {name: key if isinstance(key, str) else key[name] for name in inputs}
-    rows = {
-        relation: _united([_rows(inputs[name], name, keys[name], relation) for name in inputs]) for relation in _TYPES
-    }
-    try:
-        computed = evaluate(program, rows, **options)
-        collected = {name: frame.toArrow() for name, frame in computed.items()}
-    except PySparkException as problem:
-        ours = found_in(problem) or _unreadable(problem)
-        if ours is None:
-            raise
-        raise ours from problem
-    schema = "oid string, document string"
-    given: dict[str, Any] = {}
-    for view in found:
-        shown = CollectedView(view, collected).documents()
-        lines = [(oid, json.dumps(document, ensure_ascii=False)) for oid, document in shown.items()]
-        given[view.name] = spark.createDataFrame(lines, schema)
-    return given
+    contract = agree_on_documents(compiled)
+
+    run_plan = choose_run_plan(spark, contract, shards, exchange)
+
+    def routed(plan: RunPlan) -> list[Any]:
+        return [route_documents(frame, given, plan.shards) for frame, given in frames]
+
+    found = compute(spark, contract, run_plan, routed, Guard.of(guard))
+    return {name: with_schema(frame, schema) for name, frame in found.items()}
 
 
-def _unreadable(problem: PySparkException) -> DataError | None:
-    """The error of a task that could not read a document, from the text that Spark makes of it."""
-    found = _UNREADABLE.search(str(problem))
-    return None if found is None else DataError(found[0])
+def maintain_documents(
+    views: str,
+    inputs: Mapping[str, Any],
+    *,
+    checkpoint: str,
+    output: str | None = None,
+    key: str | Mapping[str, str] = "id",
+    schema: Any = None,
+    optional: Iterable[str] = (),
+    format: str = "parquet",  # noqa: A002
+    options: Mapping[str, str] | None = None,
+    foreach_changes: Callback | None = None,
+    on_batch: Callable[[dict[str, Any]], None] | None = None,
+    current: str = "auto",
+    keep_changes: int = KEPT_CHANGES,
+    shards: int | None = None,
+    exchange: str | None = None,
+    guard: Guard | int | None = DEFAULT_GUARD,
+    trigger: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> Any:
+    """Start a StreamingQuery that keeps the documents of Lorel views up to date; its `stop` ends it.
+
+    `inputs` are streaming DataFrames of documents by name, or lists of them, and static ones, whose documents come
+    first. A document with a known key replaces the old one. With a column `_change_type`, rows may also be deletes, for
+    which a column `_key`, or a document with its key alone, is enough. Documents that cannot be read, or have no key,
+    are set aside under the checkpoint, with the reason. Each view has the columns `oid` and `document`; a document that
+    changes is a delete of the old one and an insert of the new one. `key` and `schema` are those of `documents`,
+    without "infer"; everything else is as in `maintain`.
+    """
+    refuse_options(checkpoint, output, trigger, current, keep_changes)
+    frames = [(named, frame) for named, given in inputs.items() for frame in listed(given)]
+    refuse_others(frames, streams=True)
+    if not any(frame.isStreaming for _, frame in frames):
+        raise ValueError("maintain_documents needs a streaming DataFrame; for static ones alone take documents")
+    compiled = _compiled(views, inputs, optional)
+    keys, written = keys_by_name(key, inputs), as_text(schema, streaming=True)
+    noted = {"views": compiled.views.to_json(), "keys": keys, "schema": written}
+    ready = [prepared(frame, named, keys[named], changes=True) for named, frame in frames]
+    spark = session_of(frame for _, frame in frames if frame.isStreaming)
+    if not is_connect(spark):
+        _refuse_other_keys(str(checkpoint), keys)
+    contract = agree_on_documents(compiled)
+    plan = planned(
+        spark, contract, str(checkpoint), shards, exchange, Guard.of(guard), None, notes={"documents": noted}
+    )
+    routed = [route_documents(frame, given, plan.run_plan.shards) for frame, given in ready]
+    sink = Sink(output, format, dict(options or {}), current, written, keep_changes)
+    return start(spark, plan, routed, sink, foreach_changes, on_batch, trigger, name)
 
 
-def _united(frames: list[Any]) -> Any:
-    whole = frames[0]
-    for frame in frames[1:]:
-        whole = whole.unionAll(frame)
-    return whole
+def _compiled(views: str, inputs: Mapping[str, Any], optional: Iterable[str]) -> ShardedProgram:
+    compiled = compile_for_shards(views)
+    refuse_names(compiled.names, inputs, optional)
+    warn_of(compiled.warnings)
+    return compiled
 
 
-def _rows(frame: Any, name: str, key: str, relation: str) -> Any:
-    return _texts(frame).mapInArrow(_flattened(name, key, relation), _SCHEMAS[relation])
-
-
-def _texts(frame: Any) -> Any:
-    """A DataFrame with a JSON text per document."""
-    if len(frame.columns) == 1:
-        only = frame.schema.fields[0]
-        if isinstance(only.dataType, st.StringType):
-            return frame.select(sf.col(f"`{only.name}`").alias("text"))
-        if only.dataType.typeName() == "variant":
-            return frame.select(sf.to_json(sf.col(f"`{only.name}`")).alias("text"))
-    columns = [sf.col(f"`{column}`") for column in frame.columns]
-    return frame.select(sf.to_json(sf.struct(*columns), {"ignoreNullFields": "false"}).alias("text"))
-
-
-def _flattened(name: str, key: str, relation: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            texts = batch.column(0).to_pylist()
-            if None in texts:
-                raise DataError(f"error[HW820]: {name}: a document is null")
-            table = hashed_rows(name, [text.encode() for text in texts], key)[relation]
-            arrays = [column.cast(kind) for column, kind in zip(table.columns, _TYPES[relation], strict=True)]
-            yield from pa.table(arrays, names=table.column_names).combine_chunks().to_batches()
-
-    return rows
+def _refuse_other_keys(checkpoint: str, keys: Mapping[str, str]) -> None:
+    """Raise StateError if the documents of a checkpoint are known by other keys than these."""
+    manifest = Checkpoint(checkpoint).manifest
+    before = {} if manifest is None else manifest.definition.notes.get("documents", {}).get("keys", {})
+    for name, key in keys.items():
+        if name in before and before[name] != key:
+            raise StateError(
+                f"the checkpoint {checkpoint} knows the documents of `{name}` by `{before[name]}`, not by `{key}`; "
+                "give the same key, or a new checkpoint and a new output"
+            )

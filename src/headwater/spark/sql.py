@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any
+
+from pyspark.errors import PySparkException
 
 from headwater import pipeline
 from headwater.core.diagnostics import Diagnostic
@@ -16,19 +18,22 @@ from headwater.language.sql.doctor import diagnose
 from headwater.language.sql.program import translate_views
 from headwater.language.sql.split import Named, Recursion, Select, Steps, split
 from headwater.program.nearest import nearest
-from headwater.spark.evaluate import evaluate
-from headwater.spark.inputs.contract import columns_of
+from headwater.spark.evaluate import evaluate_in
+from headwater.spark.inputs.carried import carried_in, carried_out, known_columns
 from headwater.spark.session.session import kept
 
 _RECURSIVE = re.compile(r"\brecursive\b", re.IGNORECASE)
 
 
-def sql(spark: Any, text: str, *, shards: int | None = None, exchange: str | None = None) -> Any:
+def sql(
+    spark: Any, text: str, *, shards: int | None = None, exchange: str | None = None, union_all: str | None = None
+) -> Any:
     """The rows of a query, as in `WITH RECURSIVE ... UNION ...`: a DataFrame.
 
-    Tables and views that the text does not define are the session's. Only recursive views are computed by Headwater,
-    as sets; what they read and what reads them runs in Spark, with all of Spark's SQL.
+    Tables and views that the text does not define are the session's. Only recursive views are computed by Headwater;
+    what they read and what reads them runs in Spark, with all of Spark's SQL. `union_all` is that of `compile`.
     """
+    union_all = pipeline.known_union_all(union_all)
     found = _taken_apart(text)
     if found is None:
         return spark.sql(text)
@@ -40,14 +45,15 @@ def sql(spark: Any, text: str, *, shards: int | None = None, exchange: str | Non
                 frames[frame] = _selected(spark, query, frames)
             case Recursion():
                 inputs = _inputs(spark, step, frames)
-                schemas = {name: columns_of(frame.schema) for name, frame in inputs.items()}
-                program = pipeline.compile_tree(translate_views(found.text, step.views, schemas))
+                schemas = {name: known_columns(frame.schema) for name, frame in inputs.items()}
+                program = pipeline.compile_tree(translate_views(found.text, step.views, schemas, union_all))
                 findings += program.warnings
                 read = {relation.name for relation in program.checked.relations}
-                taken = {name: frame for name, frame in inputs.items() if name in read}
-                views = evaluate(program, taken, shards=shards, exchange=exchange)
-                for frame, view in zip(step.outputs, program.outputs, strict=True):
-                    frames[frame] = kept(views[view], eager=False) if step.shared else views[view]
+                taken = {name: carried_in(frame) for name, frame in inputs.items() if name in read}
+                views = evaluate_in(spark, program, taken, shards=shards, exchange=exchange)
+                for at, (frame, view) in enumerate(zip(step.outputs, program.outputs, strict=True)):
+                    outcome = carried_out(views[view], _types(spark, step.typed[at], frames), step.views[at].name)
+                    frames[frame] = kept(outcome, eager=False) if step.shared else outcome
     warn_of(findings)
     return frames[_answer(found)]
 
@@ -77,6 +83,16 @@ def _answer(steps: Steps) -> str:
 def _selected(spark: Any, text: str, frames: Mapping[str, Any]) -> Any:
     holes = {name for _, name, _, _ in Formatter().parse(text) if name}
     return spark.sql(text, **{name: frames[name] for name in holes}) if holes else spark.sql(text.format())
+
+
+def _types(spark: Any, texts: Sequence[str], frames: Mapping[str, Any]) -> Any:
+    """The schema that Spark gives the first of these texts that it can read; None if it can read none."""
+    for text in texts:
+        try:
+            return _selected(spark, text, frames).schema
+        except PySparkException:
+            continue
+    return None
 
 
 def _inputs(spark: Any, step: Recursion, frames: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 import headwater as hw
+from headwater.core.functions.builtins import ring_position
 from headwater.network import Simulation
 from headwater.network.events import NetworkEvent, bursts, node_failures, partitions
 from headwater.network.protocols import PROTOCOLS, protocol
-from headwater.network.scenario import prepared, ring_position
+from headwater.network.scenario import prepared
 from headwater.network.topologies import mesh, random_graph
 from tests.network.protocols.test_oracle_protocols import KINDS, OTHERS
 from tests.network.protocols.worlds import rows_of, with_row
@@ -25,10 +26,11 @@ MORE = {
     "epidemic_membership": [],
     "flooding_search": ["file", "search"],
     "inverted_index_search": ["file", "search"],
+    "hybrid_search": ["neighbour", "shared", "question", "waited"],
     "horizon": ["shares", "watcher"],
     "crawl": ["seed"],
 }
-MESHES = ("chord", "inverted_index_search")
+MESHES = ("chord", "inverted_index_search", "hybrid_search")
 
 
 def given(name: str, dice: random.Random, names: list[str]) -> dict[str, list[Any]]:
@@ -45,6 +47,14 @@ def given(name: str, dice: random.Random, names: list[str]) -> dict[str, list[An
                     row = (node, f"q{at}", word, ring_position(word), other, ring_position(other))
                 case "search":
                     row = (node, f"q{at}", word, other)
+                case "neighbour":
+                    row = (names[at % len(names)], names[(at + 1) % len(names)])
+                case "shared":
+                    row = (node, f"f{at % 2}", ring_position(f"f{at % 2}"), word, ring_position(word))
+                case "question":
+                    row = (names[at], f"q{at}", word, ring_position(word), word, ring_position(word), 1 + at % 3)
+                case "waited":
+                    row = (names[at], f"q{at}")
                 case "shares":
                     row = (node, word)
                 case "watcher" | "seed":

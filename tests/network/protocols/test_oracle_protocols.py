@@ -58,7 +58,7 @@ def test_oracle_protocol_at_length(name: str, seed: int) -> None:
 
 
 def test_the_pack_is_proved_whole() -> None:
-    elsewhere = {"flooding_search", "inverted_index_search", "horizon", "crawl"}  # in test_search
+    elsewhere = {"flooding_search", "inverted_index_search", "hybrid_search", "horizon", "crawl"}  # test_oracle_search
     assert set(PROTOCOLS) == {*REFERENCES, "zone_routing", "chord", *elsewhere}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import headwater as hw
 from headwater.core.errors import CheckProblem
 from headwater.network.simulator.network import Network
-from headwater.network.simulator.operators.minship import Eager, Lazy, Shipping
+from headwater.network.simulator.operators.minship import BufferedEager, BufferedLazy, Eager, Lazy, Shipping
 from headwater.network.simulator.wire.links import Delays
 from tests.oracle.harness import Changes, Fact
 from tests.oracle.program import Program, Row, to_text
@@ -35,6 +35,11 @@ WAYS = {
     "absorption, W = 7": Way("absorption", Lazy(7)),
     "absorption, eager": Way("absorption", Eager()),
     "absorption, eager, W = 5": Way("absorption", Eager(5)),
+    "absorption, notices of 4": Way("absorption", Lazy(1, notices=4)),
+    "relative, buffered, W = 3": Way("relative", BufferedLazy(3)),
+    "absorption, buffered": Way("absorption", BufferedLazy()),
+    "absorption, buffered, W = 6": Way("absorption", BufferedLazy(6)),
+    "absorption, buffered eager, W = 4": Way("absorption", BufferedEager(4)),
 }
 
 

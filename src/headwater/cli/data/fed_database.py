@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import typer
 
 from headwater.cli.data.bounds import guard_of
+from headwater.cli.data.checkpoint_state import state_of
 from headwater.cli.data.options import Feed
 from headwater.cli.data.source import load_program, parse_given, read_files, require_given
 from headwater.cli.screen.display import shown
-from headwater.cli.screen.progress import ProgressLine
 from headwater.cli.screen.report import counted, ends_on_error, show, show_error
 from headwater.core.errors import ProgramError
+from headwater.core.progress import ProgressLine, rounds_told
 from headwater.database import Changes, Database
-from headwater.engine.codes.moments import typed_moment
+from headwater.engine.codes.moments import typed_moment, wall_time
 from headwater.engine.guard import Guard
-from headwater.files.feed import is_cleared, net
+from headwater.files.applying import joined, net_changes
 from headwater.files.rows import BadRow, FileRows
-from headwater.program.model import Relation
-from headwater.program.time.program_clock import clock_type
+from headwater.program.time.program_clock import clock_type, follows_wall
 from headwater.provenance import NODES
+from headwater.questions import Answering
 
 _SHOWN_BAD = 5
 
@@ -55,10 +55,13 @@ class Session:
     ) -> None:
         """`whole`: derive all of every relation, because rows may be asked about that no query asks for."""
         progress.step(f"compiling {file}")
-        program = load_program(file, feed.queries or (), disabled)
+        program = load_program(file, feed, disabled)
         self.program = program.unrestricted() if whole else program
         clock = clock_type(self.program.checked)
         self._until = None if until is None else (until, typed_moment(until, clock))
+        begins = None if feed.now is None else typed_moment(feed.now, clock)
+        if begins is None and follows_wall(self.program.checked):
+            begins = wall_time()
         self.quiet = feed.quiet
         self._batch = feed.batch
         self._progress = progress
@@ -68,6 +71,8 @@ class Session:
         feeds = parse_given(self.program, "--changes", feed.changes or ())
         require_given(self.program, [*sources, *feeds], feed.optional)
         self.database = Database(self.program, guard=guard, nodes=nodes, profile=profile)
+        if begins is not None:
+            self.database.advance(begins)
         self._without_rows = {*(feed.optional or ()), *(file.relation for file in feeds)} & set(self.database.missing)
         self.data = read_files(self.program, sources, feeds, header=not feed.no_header, progress=progress)
         self._show_notes()
@@ -84,11 +89,11 @@ class Session:
         rows: dict[str, Any] = {}  # without the empty ones, the database would warn of relations that it was not given
         for file in self.data.inputs:
             given = file.taken(np.arange(file.size))
-            rows[file.relation] = _joined(rows[file.relation], given) if file.relation in rows else given
+            rows[file.relation] = joined(rows[file.relation], given) if file.relation in rows else given
         self._progress.step(f"deriving from {counted(sum(file.size for file in self.data.inputs), 'row')}")
         try:
             empty: dict[str, Any] = {name: [] for name in self._without_rows - rows.keys()}
-            return self.database.apply(insert=rows | empty, cancelled=self._rounds("deriving"))
+            return self.database.apply(insert=rows | empty, cancelled=rounds_told(self._progress, "deriving"))
         except ProgramError as error:
             show_error(error)
             for file in self.data.inputs:
@@ -123,31 +128,12 @@ class Session:
             yield Applied(f"until {text}", self.database.advance(moment))
 
     def _apply(self, rows: FileRows) -> Changes:
-        assert rows.inserts is not None, "a change file says which way each row goes"
-        relation = self.program.checked.relation(rows.relation)
-        found = net(
-            rows.tuples(), rows.inserts.tolist(), relation.key, counted=bool(relation.hidden), time=relation.time
-        )
-        deletes = rows.taken(found.deletes)
-        if found.cleared and relation.key is not None:
-            deletes = _joined(deletes, _with_key(self.database, relation, found.cleared))
+        inserts, deletes = net_changes(self.database, rows)
         return self.database.apply(
-            insert={rows.relation: rows.taken(found.inserts)},
+            insert={rows.relation: inserts},
             delete={rows.relation: deletes},
-            cancelled=self._rounds("maintaining"),
+            cancelled=rounds_told(self._progress, "maintaining"),
         )
-
-    def _rounds(self, word: str) -> Callable[[], bool]:
-        count = 0
-
-        def cancelled() -> bool:
-            nonlocal count
-            count += 1
-            if count % 10 == 0:
-                self._progress.step(f"{word}, round {count:,}")
-            return False
-
-        return cancelled
 
     def report_bad(self) -> None:
         if self.data.bad:
@@ -174,6 +160,14 @@ def fed_database(
     return session.database
 
 
+def database_or_state(file: str, feed: Feed, checkpoint: str | None, nodes: int = NODES) -> Answering:
+    """What a command asks: a database that files have filled, or the state in a checkpoint."""
+    if checkpoint is None:
+        return fed_database(file, feed, nodes)
+    with ends_on_error("interrupted"):
+        return state_of(checkpoint, nodes)
+
+
 def _title(rows: FileRows, first: int, last: int) -> str:
     if last - first == 1 and rows.inserts is not None:
         (row,) = rows.slice(first, last).tuples()
@@ -181,28 +175,6 @@ def _title(rows: FileRows, first: int, last: int) -> str:
         return f"{rows.file}:{rows.lines[first]}: {word} {rows.relation}({', '.join(map(shown, row))})"
     part = "" if last - first == rows.size else f" ({first + 1:,} to {last:,} of {rows.size:,})"
     return f"{rows.file}: {counted(last - first, 'change')}{part}"
-
-
-def _joined(left: Any, right: Any) -> Any:
-    if isinstance(left, pa.Table) and isinstance(right, pa.Table):
-        return pa.concat_tables([left, right])
-    return _tuples(left) + _tuples(right)
-
-
-def _tuples(rows: Any) -> list[tuple[Any, ...]]:
-    if isinstance(rows, pa.Table):
-        return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
-    return list(rows)
-
-
-def _with_key(db: Database, relation: Relation, keys: Mapping[tuple[Any, ...], Any]) -> list[tuple[Any, ...]]:
-    assert relation.key is not None
-    found = []
-    for row in db.rows(relation.name):
-        key = tuple(row[place] for place in relation.key)
-        if key in keys and is_cleared(keys[key], None if relation.time is None else row[relation.time]):
-            found.append(row)
-    return found
 
 
 def report_bad(bad: tuple[BadRow, ...], *, strict: bool) -> int:

@@ -29,13 +29,39 @@ def argument(text: str, metavar: str) -> Any:
 
 
 Program: TypeAlias = Annotated[str, argument("The program.", "FILE")]
-Atom: TypeAlias = Annotated[str, argument("The row, as in 'reachable(a, c)'; a variable matches anything.", "ATOM")]
+Atom: TypeAlias = Annotated[
+    str | None, argument("The row, as in 'reachable(a, c)'; a variable matches anything.", "ATOM")
+]
 Form: TypeAlias = Annotated[TableOrJson, typer.Option("--format", help="How to print the answer.")]
 Nodes: TypeAlias = Annotated[
     int | None,
     option("Most nodes of a decision diagram for a row's provenance (2,000,000).", "--nodes", min=1, metavar="N"),
 ]
+Checkpoint: TypeAlias = Annotated[
+    str | None,
+    option("Ask the state of a query on Spark, in the place of FILE and its inputs.", "--checkpoint", metavar="DIR"),
+]
+Keys: TypeAlias = Annotated[
+    list[str] | None,
+    option(
+        "For documents: the member that they are known by (repeatable). Default: id.", "--key", metavar="NAME=MEMBER"
+    ),
+]
 _Many: TypeAlias = list[str] | None
+
+
+class UnionAll(StrEnum):
+    """What UNION ALL in a recursion of SQL means."""
+
+    BAG = "bag"
+    SET = "set"
+    REFUSE = "refuse"
+
+
+AboutUnionAll: TypeAlias = Annotated[
+    UnionAll | None,
+    option("In SQL, UNION ALL in a recursion: keep equal rows, keep them once, or refuse cycles.", "--union-all"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +102,17 @@ class Feed:
             metavar="ATOM",
         ),
     ] = None
+    union_all: AboutUnionAll = None
     batch: Annotated[
         int | None, option("Apply N changes a transaction, not a file a transaction.", "--batch", min=1, metavar="N")
+    ] = None
+    now: Annotated[
+        str | None,
+        option(
+            "The time before the first row comes, for a ttl without a stream (by default this machine's).",
+            "--now",
+            metavar="TIME",
+        ),
     ] = None
     no_header: Annotated[bool, typer.Option("--no-header", help="The csv files have no header line.")] = False
     strict: Annotated[
@@ -101,6 +136,17 @@ class Feed:
         ),
     ] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")] = False
+
+
+def asked_of(checkpoint: str | None, file: str, asked: str | None, feed: Feed, what: str) -> tuple[str, str]:
+    """The program's file and what is asked; with a checkpoint there is no file, and what is asked comes first."""
+    if checkpoint is None:
+        if asked is None:
+            raise typer.BadParameter(f"Missing argument: give FILE and {what}, or --checkpoint DIR and {what}.")
+        return file, asked
+    if asked is not None or feed != Feed(guard=feed.guard, memory=feed.memory, quiet=feed.quiet):
+        raise typer.BadParameter(f"A checkpoint has its program and its rows: give --checkpoint DIR and {what} alone.")
+    return "", file
 
 
 def fed(command: Callable[..., None]) -> Callable[..., None]:

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import typer
 
-from headwater.cli.screen.progress import ProgressLine
+from headwater.cli.data.options import Feed
 from headwater.core.errors import DataError
-from headwater.core.source import Source
+from headwater.core.progress import ProgressLine
+from headwater.files.applying import expected_of
 from headwater.files.read import read
-from headwater.files.rows import BadRow, Expected, FileRows, settled
-from headwater.language.datalog.parse import parse
+from headwater.files.rows import BadRow, FileRows, settled
 from headwater.language.reading import read_program
 from headwater.language.syntax import Query
 from headwater.pipeline import CompiledProgram, compile_tree
 from headwater.program.inputs import require_inputs
-from headwater.program.model import Relation
 from headwater.program.nearest import nearest
+from headwater.questions import parse_query
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,23 +53,22 @@ class Given:
     path: Path
 
 
-def load_program(file: str, queries: Sequence[str], disabled: Iterable[str] = ()) -> CompiledProgram:
-    """The program of a file, asked these queries in place of its own if there are any, without some rewrites."""
-    tree = read_program(file)
+def load_program(file: str, feed: Feed, disabled: Iterable[str] = ()) -> CompiledProgram:
+    """The program of a file, asked a feed's queries in place of its own if there are any, without some rewrites."""
+    tree = read_program(file, union_all=feed.union_all)
+    queries = feed.queries or ()
     if queries:
-        asked = [query for text in queries for query in parse_query(text, "--query")]
+        asked = [_query(text) for text in queries]
         kept = [statement for statement in tree.statements if not isinstance(statement, Query)]
         tree = replace(tree, statements=(*kept, *asked))
     return compile_tree(tree, disabled=disabled)
 
 
-def parse_query(text: str, name: str) -> tuple[Query, ...]:
-    """The query that an atom on the command line stands for; raises SyntaxProblem."""
-    found = parse(Source(name, f"query {text.strip().removesuffix('.')}."))
-    queries = tuple(statement for statement in found.statements if isinstance(statement, Query))
-    if len(queries) != 1 or len(found.statements) != 1:
-        raise typer.BadParameter(f"{text!r} is not one atom, such as 'reachable(a, Y)'")
-    return queries
+def _query(text: str) -> Query:
+    try:
+        return parse_query(text, "--query")
+    except DataError as problem:
+        raise typer.BadParameter(str(problem), param_hint="--query") from None
 
 
 def require_given(program: CompiledProgram, given: Sequence[Given], optional: Sequence[str] | None) -> None:
@@ -123,16 +122,4 @@ def read_files(
 
     return Data(
         tuple(one_file(given, feed=False) for given in inputs), tuple(one_file(given, feed=True) for given in changes)
-    )
-
-
-def expected_of(relation: Relation) -> Expected:
-    """What a file for a relation should hold."""
-    return Expected(
-        relation.name,
-        tuple(column.name for column in relation.visible),
-        tuple(column.type for column in relation.visible),
-        relation.named,
-        frozenset(at for at, column in enumerate(relation.visible) if column.nullable),
-        relation.ordered,
     )

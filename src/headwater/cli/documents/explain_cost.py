@@ -14,6 +14,7 @@ from headwater.files.read import bytes_of
 from headwater.language.lorel import ViewDefinition, parse_lorel
 from headwater.semistructured.cost import GuideStatistics, ViewCost, view_cost
 from headwater.semistructured.documents import Documents
+from headwater.semistructured.store.recomputing import cheaper_from
 from headwater.semistructured.views.updates.canonical import NotCanonical, canonical
 
 
@@ -24,6 +25,9 @@ def explain_cost(file: str, feed: Feed) -> None:
         for name, paths in pairs(feed.inputs, "--input"):
             docs.add_files(paths, name=name, strict=feed.strict)
         statistics = GuideStatistics.of(docs.guide())
+        rows = sum(docs.database.count(relation) for relation in ("edge", "atom", "name"))
+        typer.echo(f"{rows:,} rows: a transaction is followed, and from {cheaper_from(rows):,} changed edges on the")
+        typer.echo("views are computed anew")
         tree = parse_lorel(Source(file, bytes_of(Path(file)).decode("utf-8", "replace")))
         for view in tree.statements:
             if isinstance(view, ViewDefinition):
@@ -42,4 +46,4 @@ def _show(cost: ViewCost) -> None:
     for update in cost.updates:
         step = f"<{update.step.parent}, {update.step.label}, {update.step.child}>"
         typer.echo(f"    {step:<28} {update.incremental:>20,.0f} {update.engine:>24,.0f}")
-    typer.echo(f"  to recompute is cheaper from about {cost.cheaper_until:,.0f} updates in one transaction")
+    typer.echo(f"  by objects alone, recomputing would be cheaper from about {cost.cheaper_until:,.0f} updates on")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 import typer
 
 from headwater.cli.data.options import Feed
-from headwater.cli.documents.sources import apply_changes, key_of, pairs
+from headwater.cli.documents.sources import key_of, pairs
 from headwater.cli.run import Show, ViewFormat
 from headwater.cli.screen.display import shown
 from headwater.cli.screen.report import counted, ends_on_error
@@ -22,6 +23,7 @@ from headwater.files.names import file_name
 from headwater.files.read import bytes_of
 from headwater.files.write import make_folder
 from headwater.language.lorel import ViewDefinition, parse_lorel
+from headwater.semistructured.change_files import apply_changes
 from headwater.semistructured.documents import Documents
 from headwater.semistructured.output.view import DocumentView
 
@@ -41,15 +43,10 @@ class DocumentRunning:
         with ends_on_error("interrupted: nothing was applied"):
             if self._output is not None:
                 make_folder(self._output)
-            docs = Documents(guard=guard)
-            by_name: dict[str, str | None] = {}
-            asked = dict(pairs(keys, "--key"))
-            for name, paths in pairs(feed.inputs, "--input"):
-                by_name[name] = key_of(paths, name, asked)
-                docs.add_files(paths, name=name, key=by_name[name], strict=feed.strict)
+            docs, known_by = loaded(feed, keys, guard)
             views = define_all(docs, file)
             for name, path in pairs(feed.changes, "--changes"):
-                apply_changes(docs, name, path, by_name.get(name, asked.get(name, "id")))
+                apply_changes(docs, name, path, known_by(name))
                 self._note(views, path)
             self._give(views)
         if docs.rejected:
@@ -101,6 +98,17 @@ class DocumentRunning:
                 (folder / f"{file_name(view.name)}.changes.jsonl").write_text("".join(f"{line}\n" for line in lines))
         except OSError as problem:
             raise FileError(f"{folder} cannot be written: {problem.strerror}") from None
+
+
+def loaded(feed: Feed, keys: list[str], guard: Guard) -> tuple[Documents, Callable[[str], str | None]]:
+    """The documents of the inputs, and the members that those of a name are known by."""
+    docs = Documents(guard=guard)
+    by_name: dict[str, str | None] = {}
+    asked = dict(pairs(keys, "--key"))
+    for name, paths in pairs(feed.inputs, "--input"):
+        by_name[name] = key_of(paths, name, asked)
+        docs.add_files(paths, name=name, key=by_name[name], strict=feed.strict)
+    return docs, lambda name: by_name.get(name, asked.get(name, "id"))
 
 
 def define_all(docs: Documents, file: str) -> list[DocumentView]:

@@ -18,14 +18,19 @@ def check_plot(path: Path) -> None:
     """Raise FileError now if a picture could not be written at the end of a long run."""
     if path.suffix.lower() not in SUFFIXES:
         raise FileError(f"{path}: a picture ends in {', '.join(SUFFIXES)}")
-    if not path.parent.is_dir():
-        raise FileError(f"{path.parent} is no folder; make it first")
+    check_folder(path)
     try:
         import matplotlib  # noqa: F401, ICN001
     except ImportError:
         raise FileError(
             "--plot needs matplotlib, which is not installed; run pip install 'headwater[network]'"
         ) from None
+
+
+def check_folder(path: Path) -> None:
+    """Raise FileError now if a file has no folder to be written to."""
+    if not path.parent.is_dir():
+        raise FileError(f"{path.parent} is no folder; make it first")
 
 
 def plot(run: SimulationOutcome, title: str, path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import typer
 
@@ -63,19 +62,3 @@ def show_text(text: str) -> None:
 
 def counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def as_json(diagnostic: Diagnostic) -> dict[str, Any]:
-    """A finding for editors: lines and columns count from 1, `length` is in characters."""
-    span = diagnostic.span
-    return {
-        "code": diagnostic.code,
-        "severity": diagnostic.severity.value,
-        "message": diagnostic.message,
-        "file": span.source.name if span else None,
-        "line": diagnostic.line,
-        "column": diagnostic.column,
-        "length": span.end - span.start if span else None,
-        "note": diagnostic.note,
-        "hint": diagnostic.hint,
-    }

@@ -31,7 +31,7 @@ def show_run(name: str, run: SimulationOutcome, rows: int, *, trace: bool) -> No
             console.print(_line(message), soft_wrap=True, markup=False)
     console.print(title(name, run), markup=False)
     console.print(_phases(run))
-    for view in simulation.program.outputs:
+    for view in simulation.outputs:
         found = sorted(simulation.rows(view), key=repr)
         if rows:
             show_view(console, view, _as_table(simulation.program, view, found), rows)
@@ -47,19 +47,8 @@ def as_json(name: str, run: SimulationOutcome, *, trace: bool) -> dict[str, Any]
         "links": len(simulation.topology.links),
         "until": simulation.now,
         "summary": simulation.summary(),
-        "phases": [
-            {
-                "start": phase.start,
-                "end": phase.end,
-                "inserted": phase.inserted,
-                "deleted": phase.deleted,
-                "convergence": round(phase.convergence, 6),
-                "messages": phase.messages,
-                "bytes": phase.bytes,
-            }
-            for phase in run.phases
-        ],
-        "rows": {view: len(simulation.rows(view)) for view in simulation.program.outputs},
+        "phases": [phase.as_json() for phase in run.phases],
+        "rows": {view: len(simulation.rows(view)) for view in simulation.outputs},
     }
     if trace:
         told["trace"] = [_message(message) for message in simulation.report.trace]

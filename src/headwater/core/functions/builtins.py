@@ -6,6 +6,7 @@ Each works on Python values (a list is a tuple) and returns None where it has no
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -15,8 +16,10 @@ from headwater.core.functions.casts import CASTS
 from headwater.core.functions.function import Function, item_type, plain
 from headwater.core.functions.logic import LOGIC, OF_PRESENT, alike, never, of_present
 from headwater.core.functions.sizes import check_text
+from headwater.core.functions.sort_keys import SORT_KEYS
 from headwater.core.functions.sql_functions import SQL_FUNCTIONS
 from headwater.core.functions.time_functions import TIME_FUNCTIONS
+from headwater.core.functions.windows import WINDOWS
 from headwater.core.types import Type, list_of, list_with
 from headwater.core.widening import item_of, widest
 
@@ -96,6 +99,11 @@ def _to_string(value: Any) -> str:
     if isinstance(value, tuple):
         return "[" + ", ".join(_to_string(item) for item in value) + "]"
     return str(value)
+
+
+def ring_position(value: Any) -> int:
+    """Where a value stands on a ring of 65,536 positions (Chord): the same for the same text, on every machine."""
+    return int.from_bytes(hashlib.sha1(_to_string(value).encode(), usedforsecurity=False).digest()[:2], "big")
 
 
 def _real(compute: Callable[..., float]) -> Callable[..., float | None]:
@@ -250,6 +258,7 @@ _ALL = (
     plain("to_int", (None,), _INT, _to_int, "as an integer, rounded towards zero"),
     plain("to_float", (None,), _FLOAT, _to_float, "as a float"),
     Function("to_string", (None,), _STRING, _to_string, "as text"),
+    plain("ring_position", (None,), _INT, ring_position, "the first 16 bits of the SHA-1 of its text"),
     plain("upper", (_STRING,), _STRING, str.upper, "in upper case"),
     plain("lower", (_STRING,), _STRING, str.lower, "in lower case"),
     plain("trim", (_STRING,), _STRING, lambda text: text.strip(" "), "without spaces at both ends"),
@@ -264,7 +273,10 @@ _ALL = (
 )
 
 BUILTINS: Mapping[str, Function] = MappingProxyType(
-    {function.name: function for function in (*_ALL, *LOGIC, *SQL_FUNCTIONS, *TIME_FUNCTIONS, *CASTS)}
+    {
+        function.name: function
+        for function in (*_ALL, *LOGIC, *SORT_KEYS, *SQL_FUNCTIONS, *TIME_FUNCTIONS, *CASTS, *WINDOWS)
+    }
 )
 
 GOAL_NAMES = frozenset({"encd", "decd"})

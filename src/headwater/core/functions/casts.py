@@ -16,14 +16,17 @@ _TRUTH = {**dict.fromkeys(("t", "true", "y", "yes", "1"), True), **dict.fromkeys
 _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7  # floats that are written without an exponent
 
 
-def _to_string(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """A value as Spark writes it where a text is wanted."""
     match value:
+        case None:
+            return "null"
         case bool():
             return "true" if value else "false"
         case float():
             return _float_text(value)
         case tuple():
-            return f"[{', '.join(map(_to_string, value))}]"
+            return f"[{', '.join(map(as_text, value))}]"
     return str(value)
 
 
@@ -84,7 +87,7 @@ CASTS = (
     *map(_as, (Type.INT, Type.FLOAT, Type.BOOL, Type.STRING, Type.TIMESTAMP, Type.DURATION)),
     plain("as_any", (None,), Type.ANY, lambda value: value, "the same value with type any"),
     plain("has_type", (None, Type.STRING), Type.BOOL, _has_type, "true if the value has the named type"),
-    Function("try_to_string", (None,), Type.STRING, _to_string, "as text, as in Spark"),
+    Function("try_to_string", (None,), Type.STRING, as_text, "as text, as in Spark"),
     plain("time_to_string", (Type.TIMESTAMP,), Type.STRING, _time_text, "a timestamp as text"),
     partial("try_to_bool", (None,), Type.BOOL, _to_bool, "as a boolean; null if that fails"),
     partial(

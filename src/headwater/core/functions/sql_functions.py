@@ -10,10 +10,13 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from headwater.core.functions import regex
+from headwater.core.functions.casts import as_text
 from headwater.core.functions.function import Function, item_type, partial, plain
-from headwater.core.functions.logic import OF_PRESENT, alike, of_present
+from headwater.core.functions.logic import OF_PRESENT, alike, never, of_present
 from headwater.core.functions.sizes import check_text
-from headwater.core.types import Type, list_of
+from headwater.core.functions.ways import way_of
+from headwater.core.types import Type, list_of, list_with
+from headwater.core.widening import item_of
 
 _INT, _FLOAT, _STRING, _BOOL, _LIST = Type.INT, Type.FLOAT, Type.STRING, Type.BOOL, Type.LIST
 _MOST_DIGITS = 400  # more than any float has, before or behind the point
@@ -140,6 +143,26 @@ def _item(items: tuple[Any, ...], place: int) -> Any:
     return items[place - 1] if place > 0 else items[place]
 
 
+def _chr(code: int) -> str:
+    return "" if code < 0 else chr(code % 256)
+
+
+def _space(count: int) -> str:
+    check_text("space", count)
+    return " " * max(0, count)
+
+
+def _array_join(items: tuple[Any, ...], mark: str) -> str:
+    texts = [as_text(item) for item in items if item is not None]
+    check_text("array_join", sum(map(len, texts)) + len(mark) * len(texts))
+    return mark.join(texts)
+
+
+def _last_items(types: tuple[Type | None, ...]) -> Type:
+    inner = None if types[0] is None else item_of(types[0])
+    return list_of(None if inner is None else inner.part(-1))
+
+
 _SINGLE, _PAIR, _TRIPLE = (_STRING,), (_STRING,) * 2, (_STRING,) * 3
 _PADDING, _TEXTS = ((_STRING, _INT, _STRING), _STRING), list_of(_STRING)
 
@@ -178,6 +201,10 @@ SQL_FUNCTIONS = (
     plain(
         "position", _PAIR, _INT, lambda text, part: text.find(part) + 1, "position of a part, from 1; 0 if not found"
     ),
+    plain("chr", (_INT,), _STRING, _chr, "the character of a code, of its last eight bits"),
+    plain("ascii", _SINGLE, _INT, lambda text: ord(text[0]) if text else 0, "the code of the first character; 0: none"),
+    plain("space", (_INT,), _STRING, _space, "so many spaces", grows=True),
+    plain("array_join", (_LIST, _STRING), _STRING, _array_join, "the items of a list joined, without nulls"),
     plain("initcap", _SINGLE, _STRING, _capitals, "every word capitalised"),
     Function(
         "concat_ws",
@@ -188,6 +215,35 @@ SQL_FUNCTIONS = (
         variadic=True,
         sees_nulls=True,
         nullable=lambda nulls: nulls[0],
+    ),
+    plain(
+        "last_items",
+        (_LIST,),
+        None,
+        lambda lists: tuple(items[-1] for items in lists),
+        "the last item of each list of a list",
+        typing=_last_items,
+    ),
+    plain(
+        "array_of",
+        (None,),
+        None,
+        lambda *items: items,
+        "a list of the arguments, which may be null",
+        variadic=True,
+        typing=list_with,
+        sees_nulls=True,
+        nullable=never,
+    ),
+    plain(
+        "way_of",
+        (None,),
+        _INT,
+        way_of,
+        "a number that differs for different arguments",
+        variadic=True,
+        sees_nulls=True,
+        nullable=never,
     ),
     partial("item_from_0", (_LIST, _INT), None, _item_from_0, "the item, from 0", typing=item_type),
     partial("item", (_LIST, _INT), None, _item, "the item, from 1; negative: from the end", typing=item_type),

@@ -81,6 +81,33 @@ def _later(unit: str, count: int, micros: int) -> int:
     return micros_of(_months_later(moment_of(micros), count * _MONTHS[unit]))
 
 
+def _count_steps(start: int, end: int, step: int, closed: int, both_ways: int) -> int | None:
+    """How many of start, start + step, ... lie before the end; None for a step of nothing."""
+    if both_ways and end < start:
+        step = -step
+    if step == 0:
+        return None
+    return max(0, (end - start + (closed if step > 0 else -closed) + step - (1 if step > 0 else -1)) // step)
+
+
+def _month_steps(start: int, end: int, months: int, closed: int, both_ways: int) -> int | None:
+    """The same for steps of months, which are not of one length."""
+    if both_ways and end < start:
+        months = -months
+    if months == 0:
+        return None
+    first, last = moment_of(start), moment_of(end)
+    apart = (last.year - first.year) * 12 + last.month - first.month
+    count = max(0, apart // months + 2)
+    sign = 1 if months > 0 else -1
+    while count > 0:
+        reached = sign * (micros_of(_months_later(first, (count - 1) * months)) - end)
+        if reached < 0 or (reached == 0 and closed):
+            return count
+        count -= 1
+    return 0
+
+
 def _parsed(text: str, pattern: str) -> int:
     return micros_of(datetime.strptime(text, pattern).replace(tzinfo=UTC))
 
@@ -110,6 +137,8 @@ TIME_FUNCTIONS = (
     _part("weekday", datetime.weekday, "the day of the week, from 0 for Monday"),
     partial("add_months", (_TIME, _INT), _TIME, _add_months, "the date n months later", grows=True),
     plain("last_day", (_TIME,), _TIME, _last_day, "the last day of its month"),
+    partial("count_steps", (None, None, None, _INT, _INT), _INT, _count_steps, "how many steps lie between two values"),
+    partial("month_steps", (_TIME, _TIME, _INT, _INT, _INT), _INT, _month_steps, "the same, in steps of n months"),
     partial("time_later", (_STRING, _INT, _TIME), _TIME, _later, "the timestamp n units of time later", grows=True),
     partial("parse_time", (_STRING, _STRING), _TIME, _parsed, "a text in a pattern as a timestamp; else null"),
     plain("format_time", (_TIME, _STRING), _STRING, _written, "a timestamp as text in a pattern"),

@@ -184,8 +184,8 @@ def _placed(store: Store, pick: Pick, everyone: Codes, symbols: Symbols) -> npt.
     left, rows = rows_with(store.index(pick.group), groups, store)
     columns = list(pick.ranked)
     codes = np.concatenate([everyone[:, columns], store.data[rows][:, columns].astype(np.int64)])
-    values = best_first(store.table, pick, codes, symbols)
     group = np.concatenate([member, left.astype(np.intp)])
+    values = best_first(store.table, pick, codes, symbols, group)
     order = np.lexsort((values, group))
     group, values = group[order], values[order]
     new_group = np.ones(group.size, dtype=np.bool_)

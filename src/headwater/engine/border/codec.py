@@ -175,7 +175,7 @@ def asked(queries: Sequence[Query], table: Table, codes: Matrix, symbols: Symbol
         return codes
     keep = np.zeros(codes.shape[0], dtype=np.bool_)
     for query in own:
-        keep |= _matches(query, codes, table.types, symbols)
+        keep |= asks_for(query, table, codes, symbols)
     return codes[keep]
 
 
@@ -200,7 +200,9 @@ def in_order(table: Table, codes: Matrix, symbols: Symbols, query: Query) -> npt
 def arrow_table(table: Table, names: Sequence[str], codes: Matrix, symbols: Symbols) -> pa.Table:
     """Rows of a table as its relation is written, the columns under these names; times that are not kept are null."""
     arrays = [
-        pa.nulls(codes.shape[0], to_arrow(_NO_CODES, column.type, symbols, nullable=False).type)
+        pa.repeat(
+            pa.scalar(column.value, to_arrow(_NO_CODES, column.type, symbols, nullable=False).type), codes.shape[0]
+        )
         if column.at is None
         else to_arrow(codes[:, column.at], column.type, symbols, nullable=column.at in table.nullable)
         for column in table.written
@@ -227,14 +229,17 @@ def _asks_all(query: Query) -> bool:
     return free and len(named) == len(set(named))
 
 
-def _matches(query: Query, codes: Matrix, types: tuple[Type, ...], symbols: Symbols) -> npt.NDArray[np.bool_]:
+def asks_for(query: Query, table: Table, codes: Matrix, symbols: Symbols) -> npt.NDArray[np.bool_]:
+    """Which of these rows of a table a query without parameters asks for."""
     keep = np.ones(codes.shape[0], dtype=np.bool_)
     first: dict[str, int] = {}
     for column, arg in enumerate(query.atom.args):
         if isinstance(arg, Variable):
-            keep &= codes[:, column] == codes[:, first.setdefault(arg.name, column)]
+            earlier = first.setdefault(arg.name, column)
+            if earlier != column:
+                keep &= codes[:, column] == codes[:, earlier]
         elif not isinstance(arg, Wildcard):
-            code = _asked_code(literal(arg).value, types[column], symbols)
+            code = _asked_code(literal(arg).value, table.types[column], symbols)
             keep &= False if code is None else codes[:, column] == code
     return keep
 

@@ -46,6 +46,12 @@ def untyped(model: Program, known: Known) -> list[str]:
     return [name for name, kinds in infer(model, known).columns.items() if None in kinds]
 
 
+def unknown_types(known: Known, learnt: Known) -> str:
+    """Why rows of unknown types cannot be supposed."""
+    new = ", ".join(f"`{name}`" for name in learnt if learnt[name] != known.get(name))
+    return f"the types of {new} are not known before its first rows; declare them to suppose rows"
+
+
 def of_file(model: Program, saved: Mapping[str, list[str | None]]) -> Known:
     """Types that were read from a file; ValueError or LookupError if they are not those of base relations."""
     known = {name: tuple(None if kind is None else Type(kind) for kind in kinds) for name, kinds in saved.items()}

@@ -11,12 +11,15 @@ import numpy.typing as npt
 from headwater.core.errors import DataError, UnknownRelation
 from headwater.core.functions.mixed import Row
 from headwater.core.types import Type
+from headwater.engine.border.codec import asks_for
 from headwater.engine.border.intake import Header, Rejected, take_in
 from headwater.engine.codes.columns import seen, to_values
 from headwater.engine.codes.fitting import MOMENTS, fit, shown
 from headwater.engine.codes.symbols import Codes, Symbols
 from headwater.engine.store.index import Matrix
+from headwater.engine.store.states import GONE
 from headwater.engine.store.store import Store
+from headwater.language.syntax import Query
 from headwater.pipeline import CompiledProgram
 from headwater.plan.model import Table
 from headwater.program.model import Relation
@@ -34,6 +37,8 @@ def named_row(
     codes = np.zeros((1, len(table.types)), dtype=np.int64)
     try:
         for value, column in zip(values, table.written, strict=True):
+            if column.value is not None and fit(value, column.type, nullable=True) != column.value:
+                raise not_asked(table.name, values)
             if column.at is not None and column.at != table.time:
                 fitting = fit(value, column.type, nullable=column.at in table.nullable)
                 codes[0, column.at] = code_of(fitting, column.type, symbols)
@@ -63,13 +68,19 @@ def tuples(table: Table, codes: Matrix, symbols: Symbols) -> Iterator[tuple[Any,
     if not table.written:
         return iter([()] * codes.shape[0])
     columns = (
-        [None] * codes.shape[0]
+        [column.value] * codes.shape[0]
         if column.at is None
         else to_values(codes[:, column.at], column.type, symbols, nullable=column.at in table.nullable)
         for column in table.written
     )
     rows = zip(*columns, strict=True)
     return map(Row, rows) if any(column.type.is_mixed for column in table.written) else rows
+
+
+def answers(query: Query, store: Store, symbols: Symbols) -> Matrix:
+    """The rows that a query without parameters asks for: often a small part of those that are there."""
+    rows = np.flatnonzero(asks_for(query, store.table, store.data[: store.size], symbols))
+    return store.data[rows[store.stamp[rows] > GONE]]
 
 
 def late_rows(

@@ -114,6 +114,20 @@ def string_codes(column: pa.Array | pa.ChunkedArray, symbols: Symbols) -> Codes:
     return numbers[places] if len(words) else np.zeros(len(column), dtype=np.int64)
 
 
+def _dictionary_codes(column: pa.Array | pa.ChunkedArray, symbols: Symbols) -> Codes | None:
+    """The same for a dictionary of texts, of which only those that are used become symbols; None if one is null."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.unify_dictionaries().combine_chunks()
+    words = column.dictionary
+    if column.null_count or words.null_count:
+        return None
+    places = column.indices.to_numpy(zero_copy_only=False)
+    used = np.flatnonzero(np.bincount(places, minlength=len(words)))
+    numbers = np.zeros(len(words), dtype=np.int64)
+    numbers[used] = string_codes(words.take(pa.array(used)).cast(pa.string()), symbols)
+    return numbers[places]
+
+
 def column_codes(
     column: Column, kind: Type, symbols: Symbols, *, nullable: bool = False
 ) -> tuple[Codes, list[tuple[int, str]]]:
@@ -178,6 +192,9 @@ def _whole_column(column: Column, kind: Type, symbols: Symbols) -> Codes | None:
     if isinstance(column, list):
         return _list_column(column, kind, symbols)
     if pa.types.is_dictionary(column.type):
+        codes = _dictionary_codes(column, symbols) if kind in _TEXT and _is_text(column.type.value_type) else None
+        if codes is not None:
+            return codes
         column = column.cast(column.type.value_type)
     if column.null_count:
         return None
@@ -190,8 +207,7 @@ def _whole_column(column: Column, kind: Type, symbols: Symbols) -> Codes | None:
 def _arrow_column(column: pa.ChunkedArray | pa.Array, kind: Type, symbols: Symbols) -> Codes | None:
     given = column.type
     if kind in _TEXT:
-        text = pa.types.is_string(given) or pa.types.is_large_string(given) or pa.types.is_string_view(given)
-        return string_codes(column.cast(pa.string()), symbols) if text else None
+        return string_codes(column.cast(pa.string()), symbols) if _is_text(given) else None
     if kind is Type.FLOAT and (pa.types.is_floating(given) or pa.types.is_integer(given)):
         return float_codes(column.cast(pa.float64()).to_numpy())
     if kind is Type.INT and pa.types.is_integer(given):
@@ -208,6 +224,10 @@ def _arrow_column(column: pa.ChunkedArray | pa.Array, kind: Type, symbols: Symbo
     if kind is Type.DURATION and pa.types.is_duration(given):
         return _microseconds(column, kind)
     return None
+
+
+def _is_text(given: pa.DataType) -> bool:
+    return pa.types.is_string(given) or pa.types.is_large_string(given) or pa.types.is_string_view(given)
 
 
 def _microseconds(column: pa.ChunkedArray | pa.Array, kind: Type) -> Codes:

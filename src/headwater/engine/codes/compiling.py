@@ -71,6 +71,16 @@ def _kept(function: Callable[..., Any]) -> Any:
         numba.config.CACHE_DIR = chosen
 
 
+def kept_in() -> str | None:
+    """The folder that compiled loops are kept in between processes; None: there is none that can be written."""
+    found = getattr(_kept(_nothing), "_cache", None)
+    return getattr(found, "cache_path", None)
+
+
+def _nothing() -> None:
+    """A loop like any other, as far as it matters where it is kept."""
+
+
 def _has_home() -> bool:
     """Whether the user's home is known; else numba would make a folder called `~` in the current one."""
     try:

@@ -39,6 +39,8 @@ from headwater.engine.codes.symbols import (
     null_code,
 )
 from headwater.engine.codes.term_values import Mask, Value, both, either, null_value
+from headwater.engine.codes.texts import at_once
+from headwater.engine.codes.ways import ways_of
 from headwater.language import syntax
 from headwater.plan.model import literal
 from headwater.program.types.typing import call_type, list_type
@@ -233,6 +235,8 @@ class Expressions:
         native = NATIVE.get(function.name)
         if native is not None:
             return native(self, wanted, result)
+        if function.name == "way_of":
+            return ways_of(self.symbols, wanted, batch.size)
         if function.sees_nulls:
             assert function.scalar is not None
             return self._rowwise(function.name, result, function.scalar, wanted, batch.size, sees_nulls=True)
@@ -296,6 +300,9 @@ class Expressions:
             ok = both(ok, arg.ok)
         if not args:
             return Value(np.full(size, encode(body(), result, self.symbols), dtype=np.int64), result)
+        found = None if sees_nulls or ok is not None else at_once(name, result, body, args, self.symbols)
+        if found is not None:
+            return Value(found, result)
         distinct, inverse = distinct_rows(np.stack([arg.codes for arg in args], axis=1))
         columns = [
             decode(distinct[:, at], arg.type, self.symbols, nullable=arg.nullable) for at, arg in enumerate(args)
@@ -454,6 +461,9 @@ def order_keys(codes: Codes, kind: Type, symbols: Symbols) -> Codes:
     distinct, inverse = np.unique(codes, return_inverse=True)
     values = decode(distinct, kind, symbols, nullable=True)
     rank = np.empty(distinct.size, dtype=np.int64)
+    if set(map(type, values)) == {str}:
+        rank[sorted(range(distinct.size), key=values.__getitem__)] = np.arange(distinct.size)
+        return rank[inverse]
     rank[sorted(range(distinct.size), key=lambda at: _sortable(values[at]))] = np.arange(distinct.size)
     return rank[inverse]
 

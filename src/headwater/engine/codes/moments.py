@@ -33,3 +33,8 @@ def typed_moment(text: str, clock: Type | None) -> Any:
         time = int(text) if clock is Type.INT else dt.datetime.fromisoformat(text)
     moment_of(time, clock)
     return time
+
+
+def wall_time() -> dt.datetime:
+    """The moment it is, in UTC, as a clock of timestamps takes it."""
+    return dt.datetime.now(dt.UTC).replace(tzinfo=None)

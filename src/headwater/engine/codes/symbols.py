@@ -8,7 +8,8 @@ compare as the values do.
 Null has a code of its own in every type: symbol 0, -1 among the bools, and elsewhere the smallest int64, which
 orders before every other value. No other value has that code where nulls can be.
 
-A `Symbols` only grows: a number, once given, keeps its meaning for the life of the database.
+A number, once given, keeps its meaning for the life of a table of symbols. A value may be forgotten when nothing has
+its number any more; if it comes again, it gets another one.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ Codes = npt.NDArray[np.int64]
 
 NULL = -(2**63)
 _JUDGED = 64
+_TEXTS = frozenset({str})
 _SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
+FORGOTTEN = object()
+"""In the place of a value that was forgotten: no list, and not to be compared with any value."""
 
 
 class Symbols:
@@ -49,8 +53,20 @@ class Symbols:
     def nbytes(self) -> int:
         """About how many bytes they take, judged by a few of them."""
         step = len(self.values) // _JUDGED + 1
-        some = self.values[::step]
-        return len(self.values) * sum(map(_weight, some)) // len(some)
+        some = [value for value in self.values[::step] if value is not FORGOTTEN]
+        return self.held * sum(map(_weight, some)) // len(some)
+
+    @property
+    def held(self) -> int:
+        """How many values there are, without those that were forgotten."""
+        return len(self._numbers)
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Give back the values of numbers that nothing has any more; none of them is null, or was forgotten."""
+        for number in numbers:
+            del self._numbers[_identity(self.values[number])]
+            self.values[number] = FORGOTTEN
+        self._numbers = dict(self._numbers)  # a dict keeps the room of what was deleted
 
     def number(self, value: Any) -> int:
         key = value if type(value) is str else _identity(value)
@@ -62,18 +78,50 @@ class Symbols:
 
     def numbers(self, words: list[str]) -> list[int]:
         """As `number`, for many texts, each of them once."""
-        get = self._numbers.get
-        found = [get(word, -1) for word in words]
-        if -1 in found:
-            for at, number in enumerate(found):
-                if number < 0:
-                    found[at] = self._numbers[words[at]] = len(self.values)
-                    self.values.append(words[at])
+        found: list[Any] = list(map(self._numbers.get, words))
+        new = found.count(None)
+        if new:
+            own = range(len(self.values), len(self.values) + new)
+            fresh = words
+            if new == len(words):
+                found = list(own)
+            else:
+                fresh = [word for word, number in zip(words, found, strict=True) if number is None]
+                left = iter(own)
+                found = [next(left) if number is None else number for number in found]
+            self._numbers.update(zip(fresh, own, strict=True))
+            self.values += fresh
         return found
 
     def find(self, value: Any) -> int:
         """The number of a value that may never have been seen (then -1)."""
         return self._numbers.get(value if type(value) is str else _identity(value), -1)
+
+
+class SymbolsAside(Symbols):
+    """The numbers of another table of symbols, which stays as it is; values that it lacks get numbers of their own."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self, known: Symbols) -> None:
+        self._known = known
+        self.values = []
+        self._numbers = {}
+
+    def __len__(self) -> int:
+        return len(self._known) + len(self.values)
+
+    def number(self, value: Any) -> int:
+        found = self._known.find(value)
+        return found if found >= 0 else len(self._known) + super().number(value)
+
+    def numbers(self, words: list[str]) -> list[int]:
+        return [self.number(word) for word in words]
+
+    def find(self, value: Any) -> int:
+        found = self._known.find(value)
+        own = super().find(value) if found < 0 else -1
+        return found if own < 0 else len(self._known) + own
 
 
 def _weight(value: Any) -> int:
@@ -86,11 +134,11 @@ def _weight(value: Any) -> int:
 def _identity(value: Any) -> Any:
     """A key under which `1`, `1.0` and `True` differ, also deep inside lists."""
     if isinstance(value, tuple):
-        return tuple(_identity(item) for item in value)
+        return value if _TEXTS.issuperset(map(type, value)) else tuple(map(_identity, value))
     if type(value) is str:
         return value
     if value != value:
-        return "float", "nan"  # one NaN, equal to itself, as in a column of floats
+        return "float", None  # one NaN, equal to itself, as in a column of floats, and to no list
     return type(value).__name__, value
 
 

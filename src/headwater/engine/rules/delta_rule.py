@@ -31,20 +31,24 @@ from headwater.language.syntax import Variable
 from headwater.plan.model import (
     Absent,
     DeltaRule,
+    Filter,
     FlatRule,
     FrontierLoop,
     Join,
+    JoinLoop,
     Let,
     Literal,
     Owned,
     Pattern,
     Reads,
     Source,
+    Step,
     Test,
     Var,
 )
 
 _BUFFER = 1 << 17
+_TRIED = 1 << 14  # bindings that are filtered before it is judged whether that pays
 Done = npt.NDArray[np.bool_]
 
 
@@ -144,6 +148,28 @@ class _Join:
         return out
 
 
+class _Filter:
+    """See `Filter`. It stops asking where it has been asked often and most bindings passed."""
+
+    def __init__(self, step: Filter, context: Context) -> None:
+        self._reads = step.reads
+        self._store = context.stores[step.pattern.table]
+        self._key = _Key(step.pattern, self._store, context.symbols)
+        self._asked = self._passed = 0
+
+    def run(self, batch: Batch, tick: int) -> Batch:
+        if self._asked >= _TRIED and 2 * self._passed > self._asked:
+            return batch
+        rows = np.empty(batch.size, dtype=np.int32)
+        index, store = self._store.index(self._key.columns), self._store
+        newest = tick if self._reads is Reads.ALL else tick - 1
+        kernels.exists(index.cells(self._key.of(batch), store.data), index.arrays, store.stamp, newest, rows)
+        passed = batch.take(rows >= 0)
+        self._asked += batch.size
+        self._passed += passed.size
+        return passed
+
+
 class _Absent:
     def __init__(self, step: Absent, context: Context) -> None:
         self._store = context.stores[step.pattern.table]
@@ -159,6 +185,20 @@ class _Absent:
         rows = np.empty(batch.size, dtype=np.int32)
         kernels.exists(index.cells(keys, store.data), index.arrays, store.stamp, EVER, rows)
         return batch.take(rows < 0)
+
+
+def _prepared(step: Step, context: Context) -> _Join | _Filter | _Absent | Let | Test | Owned:
+    match step:
+        case Join():
+            return _Join(step, context)
+        case Filter():
+            return _Filter(step, context)
+        case Absent():
+            return _Absent(step, context)
+        case Let() | Test() | Owned():
+            return step
+        case _:
+            assert_never(step)
 
 
 class Runner:
@@ -179,15 +219,15 @@ class Runner:
         `way` is the place of the delta rule in its rule.
         """
         self.rule = rule
-        self.way = way
+        self.key = rule.id, way
         self.expected = delta_rule.expected
-        self._met = 0
-        self._made: int | None = 0
+        self.met = 0  # rows met, and bindings made, since they were last counted; None: a loop did not count them
+        self.made: int | None = 0
         loop = fused(delta_rule, rule, context)
         self.tail = loop if isinstance(loop, FusedTail) else None
         self.pull = loop if isinstance(loop, FusedPull) else None
         self.fused = None if isinstance(loop, FusedTail | FusedPull) else loop
-        self.closes = isinstance(delta_rule.loop, FrontierLoop) and delta_rule.loop.closes
+        self.closes = isinstance(delta_rule.loop, FrontierLoop | JoinLoop) and delta_rule.loop.closes
         self._delta_rule = delta_rule
         self._context = context
         self._expressions = context.expressions(rule, searching=searching or columns is not None)
@@ -211,32 +251,16 @@ class Runner:
                 code = _encoded(source, types[column], context.symbols)
                 assert isinstance(code, int), "a delta rule starts with no variable known"
                 self._checks.append((column, code))
-        self._steps: list[_Join | _Absent | Let | Test | Owned] = []
-        for step in delta_rule.steps:
-            match step:
-                case Join():
-                    self._steps.append(_Join(step, context))
-                case Absent():
-                    self._steps.append(_Absent(step, context))
-                case Let() | Test() | Owned():
-                    self._steps.append(step)
-                case other:
-                    assert_never(other)
+        self._steps = [_prepared(step, context) for step in delta_rule.steps]
         self._joins = [step for step in self._steps if isinstance(step, _Join)]
-
-    def taken(self) -> tuple[int, int | None]:
-        """Rows met and bindings made since this was last asked; None where a loop did not count them."""
-        taken = self._met, self._made
-        self._met, self._made = 0, 0
-        return taken
 
     def looped(self, found: int | None) -> None:
         """A compiled loop has found so many bindings; None: it did not count them."""
-        if found is None or self._made is None:
-            self._made = None
+        if found is None or self.made is None:
+            self.made = None
         else:
-            self._met += 0 if isinstance(self.fused, FusedCopy) else found
-            self._made += found
+            self.met += 0 if isinstance(self.fused, FusedCopy) else found
+            self.made += found
 
     def before_tail(self, rows: Rows, tick: int) -> Iterator[Batch]:
         """Bindings of all goals but the last join."""
@@ -330,7 +354,7 @@ class Runner:
                 after = next(step.run(batch, EVER, None), Batch(0))
                 after = after.take(np.arange(min(most, after.size)))
             else:
-                after = self._one(Batch(batch.size, dict(batch.columns), dict(batch.rows)), step)
+                after = self._one(Batch(batch.size, dict(batch.columns), dict(batch.rows)), step, EVER)
             if not after.size:
                 return position, batch
             if batch.size == 1:  # joins drop what no later goal asks for; a reader wants to see it
@@ -346,18 +370,20 @@ class Runner:
             step = self._steps[position]
             if isinstance(step, _Join):
                 for wider in step.run(batch, tick, done):
-                    self._met += wider.size
+                    self.met += wider.size
                     yield from self._flow(wider, position + 1, tick, done, end)
                 return
-            batch = self._one(batch, step)
+            batch = self._one(batch, step, tick)
         if batch.size:
-            if end is None and self._made is not None:
-                self._made += batch.size
+            if end is None and self.made is not None:
+                self.made += batch.size
             yield batch
 
-    def _one(self, batch: Batch, step: _Absent | Let | Test | Owned) -> Batch:
+    def _one(self, batch: Batch, step: _Filter | _Absent | Let | Test | Owned, tick: int) -> Batch:
         """A step that joins nothing: the bindings that pass it."""
         match step:
+            case _Filter():
+                return step.run(batch, tick)
             case _Absent():
                 return step.run(batch)
             case Let(variable=variable, type=kind, term=term):

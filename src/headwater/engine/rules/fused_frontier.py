@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +10,26 @@ import numpy.typing as npt
 
 from headwater.core.types import Type
 from headwater.engine.rules.context import Context
-from headwater.engine.rules.probe import CONSTANT, LEFT, NO_ROWS, RIGHT, PickLoop, Terms, as_places, column_of, terms
+from headwater.engine.rules.probe import (
+    CONSTANT,
+    LEFT,
+    NO_ROWS,
+    RIGHT,
+    Pause,
+    PickLoop,
+    Terms,
+    as_places,
+    column_of,
+    terms,
+)
 from headwater.engine.store.frontier import Cells, Frontiers
 from headwater.engine.store.index import Lists, Rows, Space
-from headwater.engine.store.journal import Journal, Outcome
+from headwater.engine.store.journal import ClosedRounds, Journal, Outcome
 from headwater.engine.store.kernels import close_frontier, join_frontier
 from headwater.engine.store.sieve import Sieve, rows_by
 from headwater.engine.store.states import EVER, GONE
 from headwater.plan.model import Best, FlatRule, FrontierLoop
 
-Pause = Callable[[int], None]
 _HEAP = 1 << 12
 _DENSE = 4  # keys that one starting row in a store is worth
 
@@ -50,26 +59,32 @@ class FusedFrontier(PickLoop):
         """Not known: it goes on from rows that it finds itself."""
         return None
 
-    def run(self, rows: Rows, tick: int, after: int, journal: Journal, pause: Pause | None = None) -> Outcome | None:
-        """As `FusedJoin.run`; None when groups do not lie close together, or rows have lost their witnesses.
-
-        With `pause` (see `Frontiers.run`), goes on from the rows that come until none comes any more; None where that
-        cannot be done.
-        """
-        probe, head = self._probe, self._head
-        if rows.size == 0 or probe.meets_nothing(rows.size, tick):
+    def run(self, rows: Rows, tick: int, after: int, journal: Journal) -> Outcome | None:
+        """As `FusedJoin.run`; None when groups do not lie close together, or rows have lost their witnesses."""
+        if self._meets_nothing(rows, tick):
             return NO_ROWS, NO_ROWS
-        if head.name in journal.marked:
-            return None
-        lists = Frontiers.of(head, *self._bounds(), rows.size)
+        lists = self._lists(rows, journal)
         if lists is None:
             return None
-        newest = probe.newest(tick)
-        if pause is not None:
-            return self._close(lists, rows, newest, after, journal, pause)
+        newest = self._probe.newest(tick)
         sieve = self._sieve(LEFT, rows.size, journal)
         rows = rows if sieve is None else rows[sieve.useful[rows]]
         return self._join(lists, self._in_runs(rows)[0], newest, after, journal)
+
+    def close(self, rows: Rows, tick: int, after: int, journal: Journal, pause: Pause) -> ClosedRounds | None:
+        """As `run`, and on from the rows that come until none comes any more; None where that cannot be done."""
+        if self._meets_nothing(rows, tick):
+            return ClosedRounds(NO_ROWS)
+        lists = self._lists(rows, journal)
+        done = None if lists is None else self._close(lists, rows, self._probe.newest(tick), after, journal, pause)
+        return None if done is None else ClosedRounds(*done)
+
+    def _meets_nothing(self, rows: Rows, tick: int) -> bool:
+        return rows.size == 0 or self._probe.meets_nothing(rows.size, tick)
+
+    def _lists(self, rows: Rows, journal: Journal) -> Frontiers | None:
+        marked = self._head.name in journal.marked
+        return None if marked else Frontiers.of(self._head, *self._bounds(), rows.size)
 
     def _bounds(self) -> tuple[Cells, Cells]:
         return self._probe.bounds(as_places(self._group))
@@ -173,7 +188,9 @@ class FusedFrontier(PickLoop):
             space, begin, order = found
             return space, Lists(begin, order, np.zeros(space.cells, dtype=np.int32), NO_ROWS)
         index = store.index((column,))
-        return None if index.space is None else (index.space, index.lists)
+        if index.space is None or not index.space.is_plain:
+            return None
+        return index.space, index.lists
 
     def _sieve(self, side: int, starting: int, journal: Journal) -> Sieve | None:
         value = self._sieves[side]

@@ -10,14 +10,16 @@ import numpy.typing as npt
 
 from headwater.engine.codes.batch import Batch
 from headwater.engine.rules.context import Context
-from headwater.engine.rules.probe import CONSTANT, NO_ROWS, RowProbe, as_places, terms
+from headwater.engine.rules.probe import CONSTANT, NO_ROWS, Pause, RowProbe, as_places, terms
 from headwater.engine.store import kernels
 from headwater.engine.store.index import Matrix, Rows
-from headwater.engine.store.journal import Journal, Outcome, Writer
+from headwater.engine.store.journal import ClosedRounds, Journal, Outcome, Writer
 from headwater.engine.store.states import EVER, MARKED
 from headwater.plan.model import CopyLoop, FlatRule, JoinLoop, Owned, PullLoop
 
 _BUFFERED = 1 << 16
+_FEW = 1 << 9  # in a round with so many starting rows, leaving compiled code costs more than they do
+_ROUNDS = 1 << 8
 
 
 class FusedCopy:
@@ -85,16 +87,19 @@ class _Merging:
         witness = witnesses, slots, probe.slot
         at, place, linked = 0, -1, -1
         while at < rows.size:
-            short = self._short and head.space is not None and reading.box[0]
-            join, keys, places = (
-                (kernels.join_short, probe.key_from[0], self._ends)
-                if short
-                else (kernels.join_merge, (probe.key_from, probe.constants), self._places)
-            )
+            keys: Any
+            places: Any
+            numbers: tuple[Any, ...] = ()
+            if self._short and head.space is not None and reading.addressed:
+                join, keys, places = kernels.join_short, probe.key_from[0], self._ends
+                words = reading.box[3], head.space.words
+                numbers = (words if any(one.size for one in words) else None,)
+            else:
+                join, keys, places = kernels.join_merge, (probe.key_from, probe.constants), self._places
             at, place, linked, size, revived = join(
                 rows, probe.left.data if left is None else left, keys, right.data, right.stamp, reading.newest,
                 reading.arrays, places, witness, self._rule, after, head.arrays, head.identities, head.size,
-                head.room(), clean, at, place, linked, writer.before,
+                head.room(), clean, at, place, linked, writer.before, *numbers,
             )  # fmt: skip
             writer.took(size, revived)
             if at < rows.size:
@@ -120,6 +125,37 @@ class FusedJoin(_Merging):
             head.admit_range(*probe.bounds(self._places))
             self._admitted = reach
         return self._merge(rows, None, rows.reshape(-1, 1), self._slots, tick, after, journal), NO_ROWS
+
+    def close(self, rows: Rows, tick: int, after: int, journal: Journal, pause: Pause) -> ClosedRounds | None:
+        """As `run`, and on from the rows that come, while no round has many.
+
+        None where there are many to begin with. No row met may be newer than the round before. `pause` is told now
+        and then how many have come since.
+        """
+        probe, head = self._probe, self._head
+        if not 0 < rows.size <= _FEW:
+            return None
+        head.admit_range(*probe.bounds(self._places))
+        right, reading = probe.right, probe.reading(tick)
+        head.identify()
+        clean = journal.all_alive(head)
+        writer = Writer(head, journal, 1 if clean else 8 * _FEW)
+        place, linked, most = -1, -1, _FEW
+        while True:
+            rows, place, linked, size, revived, full = kernels.close_merge(
+                rows, (probe.key_from, probe.constants), right.data, right.stamp, reading.newest, reading.arrays,
+                self._places, self._slots, probe.slot, self._rule, after, head.arrays, head.identities, head.size,
+                head.room(), clean, place, linked, writer.before, most, _ROUNDS,
+            )  # fmt: skip
+            came = size - head.size + revived
+            writer.took(size, revived)
+            pause(came)
+            most = _FEW
+            if full:  # the first of these rows are of this round: all of them start before it ends
+                head.expand()
+                most = max(_FEW, rows.size)
+            elif not 0 < rows.size <= _FEW:
+                return ClosedRounds(writer.came(), waiting=rows)
 
 
 class FusedTail(_Merging):
@@ -173,7 +209,8 @@ class FusedPull:
         last.identify()
         writer = Writer(head, journal, rows.size)
         written = probe.slot, self._rule, tick, head.arrays, writer.before
-        if self._short and index.space is not None and last.space is not None:
+        plain = all(space is not None and space.is_plain for space in (index.space, last.space))
+        if self._short and plain:
             count = kernels.pull_short(
                 rows, MARKED, probe.key_from[0], right.data, right.stamp, right.all_older(EVER, rows.size),
                 index.arrays, self._ends, last.stamp, last.identities, *written,

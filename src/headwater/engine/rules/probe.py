@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +13,14 @@ from headwater.core.types import Type
 from headwater.engine.codes.symbols import NULL, Symbols, encode
 from headwater.engine.rules.context import Context
 from headwater.engine.store import kernels
-from headwater.engine.store.index import Box, Lists, Matrix, Rows, box_of
+from headwater.engine.store.index import Lists, Matrix, NumberedBox, Rows, numbered_box_of
 from headwater.engine.store.states import GONE
 from headwater.engine.store.store import Store
 from headwater.plan import model
 from headwater.plan.model import BestLoop, Copied, FlatRule, FrontierLoop, LoopValue, Reads, Side
 
 LEFT, RIGHT, CONSTANT = 0, 1, 2
+Pause = Callable[[int], None]  # of many rounds in one go: is told now and then how many rows have come
 _SIDES = {Side.START: LEFT, Side.MET: RIGHT}
 Terms = list[tuple[int, int]]  # sides, and columns or constants
 Places = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # the same as arrays
@@ -89,7 +90,7 @@ class RowProbe:
     def reading(self, tick: int) -> Reading:
         """What a loop reads by, from here to its end."""
         index = self.right.index(self.columns)
-        return Reading(self, box_of(index.space), index.columns, index.lists, self.newest(tick))
+        return Reading(self, numbered_box_of(index.space), index.columns, index.lists, self.newest(tick))
 
     def meets_nothing(self, starting: int, tick: int) -> bool:
         """Whether there surely is no row to meet; looked into where it costs less than finding out by joining."""
@@ -143,10 +144,16 @@ class Reading:
     """
 
     probe: RowProbe
-    box: Box
+    box: NumberedBox
     columns: npt.NDArray[np.int64]
     lists: Lists
     newest: int
+
+    @property
+    def addressed(self) -> bool:
+        """Whether a key leads to its cell without a hash table of rows."""
+        direct, base, _, _ = self.box
+        return direct or base.size > 0
 
     @property
     def arrays(self) -> tuple[Any, ...]:

@@ -1,12 +1,14 @@
 """Compaction: throws out rows that are gone and ghosts that no witness needs, and gives their room back.
 
 It runs between transactions, over one stratum at a time, when what is dead outweighs what is alive; its cost
-is therefore paid for by the rows that died. Row numbers change; witnesses that name them are rewritten.
+is therefore paid for by the rows that died. Whoever expects no transaction for a while may ask for it sooner. Row
+numbers change; witnesses that name them are rewritten.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +19,28 @@ from headwater.engine.store.states import BASE, GHOST, GONE
 from headwater.engine.store.store import Store
 
 _WORTH_IT = 1024
+_NOTABLE = 8  # at rest, one dead row beside so many alive is worth it
 
 
-def compact(names: Collection[str], stores: Mapping[str, Store]) -> None:
-    """Compact those of a stratum's tables that are mostly dead."""
+class Moment(Enum):
+    """When rows are thrown out: between two transactions, or when none is expected for a while."""
+
+    BUSY = "busy"
+    REST = "rest"
+
+
+def is_worth(store: Store, moment: Moment) -> bool:
+    """Whether enough is dead. Rows that end are cleared away sooner: all of them will be dead one day."""
+    much = store.count if store.table.lease is None else store.count // 2
+    if moment is Moment.REST:
+        much = store.count // _NOTABLE
+    return store.size - store.count > much + _WORTH_IT
+
+
+def compact(names: Collection[str], stores: Mapping[str, Store], moment: Moment) -> None:
+    """Compact those of a stratum's tables that are worth it: if busy, those that are mostly dead."""
     own = [stores[name] for name in names]
-    if not any(_crowded(store) for store in own):
+    if not any(is_worth(store, moment) for store in own):
         return
     for store, needed in _needed_ghosts(own).items():
         idle = np.flatnonzero((store.stamp[: store.size] == GHOST) & ~needed).astype(np.int32)
@@ -31,14 +49,17 @@ def compact(names: Collection[str], stores: Mapping[str, Store]) -> None:
             store.stamp[idle] = GONE
             store.buried = True
     for store in own:
-        if _crowded(store):
-            squeeze(store)
+        if is_worth(store, moment):
+            squeeze(store, moment)
 
 
-def _crowded(store: Store) -> bool:
-    """Rows that end are cleared away sooner: all of them will be dead one day."""
-    much = store.count if store.table.lease is None else store.count // 2
-    return store.size - store.count > much + _WORTH_IT
+def forget_sparse(store: Store) -> None:
+    """Give up indexes with many more cells than rows; they are made anew when needed."""
+    if store.space is not None and store.space.is_sparse(store.size):
+        store.forget_identities()
+    for columns, index in list(store.indexes.items()):
+        if index.space is not None and index.space.is_sparse(store.size):
+            del store.indexes[columns]
 
 
 def _needed_ghosts(own: list[Store]) -> dict[Store, npt.NDArray[np.bool_]]:
@@ -86,8 +107,11 @@ def _named_anywhere(store: Store) -> npt.NDArray[np.bool_]:
     return named
 
 
-def squeeze(store: Store) -> None:
-    """Move the rows that are not gone to the front and rewrite every witness that names them."""
+def squeeze(store: Store, moment: Moment) -> None:
+    """Move the rows that are not gone to the front and rewrite every witness that names them.
+
+    There is room for as many again, as a table that was that large once will grow; at rest there is none.
+    """
     keep = np.flatnonzero(store.stamp[: store.size] != GONE).astype(np.int32)
     if store.table.clusters is not None:
         keep = _clustered(store, keep, store.table.clusters)
@@ -100,7 +124,7 @@ def squeeze(store: Store) -> None:
     store.relist()
     for child in {use.child for use in store.uses}:
         child.relist()
-    store.keep_only(keep)
+    store.keep_only(keep, 0 if moment is Moment.REST else keep.size)
 
 
 def _clustered(store: Store, rows: Rows, column: int) -> Rows:

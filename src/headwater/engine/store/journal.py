@@ -19,6 +19,15 @@ NO_ROWS: Rows = np.zeros(0, dtype=np.int32)
 Outcome = tuple[Rows, Rows]  # rows that came, and rows that lost their place
 
 
+@dataclass(frozen=True, slots=True)
+class ClosedRounds:
+    """What many rounds in one go did: rows that came, rows that lost their place, and rows that are yet to start."""
+
+    came: Rows
+    lost: Rows = field(default_factory=lambda: NO_ROWS)
+    waiting: Rows = field(default_factory=lambda: NO_ROWS)
+
+
 @dataclass(slots=True)
 class Entry:
     """Rows of one store, and what their stamp (and, if it changed, their witness) was before."""

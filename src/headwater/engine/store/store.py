@@ -29,9 +29,9 @@ from headwater.engine.store.index import (
     Matrix,
     Rows,
     Space,
-    box_of,
     find_cells,
     hash_size,
+    numbered_box_of,
     within,
 )
 from headwater.engine.store.journal import NO_ROWS, Entry, Journal, Writer
@@ -136,10 +136,8 @@ class Store:
         """Bytes that may be written to: of all rows that there is room for, and of what is kept beside them."""
         beside = (self.following, self.before, self.first, self._notes, self.heights)
         held = self.capacity * self.row_bytes + sum(int(array[: self.capacity].nbytes) for array in beside)
-        held += 0 if self.standing is None else self.standing.nbytes
-        held += 0 if self.expiries is None else self.expiries.nbytes
         held += 4 * (self.capacity - self.size) * len(self.indexes)  # rows that come are chained in each
-        return held + int(self.heads.nbytes) + sum(index.nbytes for index in self.indexes.values())
+        return held + self._tables_bytes
 
     def give_back(self) -> None:
         """Have no more room than rows; before there are more, the budget is asked again."""
@@ -149,10 +147,13 @@ class Store:
     def nbytes(self) -> int:
         rows = (self.data, self.stamp, self.rules, self.witness, self.following, self.before, self.first, self._notes)
         held = sum(int(array[: self.size].nbytes) for array in rows)  # the system gives no memory for room not yet used
-        held += 0 if self.standing is None else self.standing.nbytes
-        held += 0 if self.expiries is None else self.expiries.nbytes
-        held += int(self.heights[: self.size].nbytes)
-        return held + int(self.heads.nbytes) + sum(index.nbytes for index in self.indexes.values())
+        return held + int(self.heights[: self.size].nbytes) + self._tables_bytes
+
+    @property
+    def _tables_bytes(self) -> int:
+        """Bytes of what leads to rows."""
+        kept = (self.standing, self.expiries, self.space, *self.indexes.values())
+        return int(self.heads.nbytes) + sum(one.nbytes for one in kept if one is not None)
 
     @property
     def arrays(self) -> tuple[npt.NDArray[Any], ...]:
@@ -162,7 +163,7 @@ class Store:
     @property
     def identities(self) -> tuple[Any, ...]:
         """The table of identities, as kernels are given it (`Identities`)."""
-        return self.heads, *box_of(self.space)
+        return self.heads, *numbered_box_of(self.space)
 
     def alive(self) -> Rows:
         """Numbers of the rows that are alive, oldest first."""
@@ -207,7 +208,7 @@ class Store:
             self.widen()
         outgrown = self.space is not None and not self.space.holds(self.bounds.low, self.bounds.high)
         if outgrown and self.table.lease is not None:
-            self._forget_identities()  # leases always grow, and few ask for a row of a certain lease
+            self.forget_identities()  # leases always grow, and few ask for a row of a certain lease
         elif outgrown or (self.size == 0 and self.space is None):
             self.rehash()
 
@@ -227,8 +228,10 @@ class Store:
         self.space = None
         if self.bounds.seen:
             self.space = Space.around(self.bounds.low, self.bounds.high, total, growing=growing)
+            if self.space is None and self.table.lease is None:
+                self.space = Space.numbered(self, range(self.width), more, growing=growing)
         self.heads = NO_ROWS
-        if self.space is not None and not self.budget.fits(4 * self.space.cells):
+        if self.space is not None and not self.budget.fits(4 * self.space.cells + self.space.nbytes):
             self.space = None  # a hash table takes less
         cells = self.space.cells if self.space is not None else hash_size(max(_FLOOR, total))
         self.budget.take(self, 4 * cells)
@@ -246,20 +249,20 @@ class Store:
         """Make the table of identities know all rows; it learns of those that `append` added when it is needed."""
         if self.identified == self.size:
             return
-        if self.identified == 0 or (self.space is None and self.size > FULLEST * self.heads.size):
+        full = self.space is None and self.size > FULLEST * self.heads.size
+        if self.identified == 0 or full or not self._enter(np.arange(self.identified, self.size, dtype=np.int32)):
             self.rehash()
-        else:
-            self._enter(np.arange(self.identified, self.size, dtype=np.int32))
 
-    def _enter(self, rows: Rows) -> None:
-        """Put rows into the table of identities."""
+    def _enter(self, rows: Rows) -> bool:
+        """Put rows into the table of identities; False if it has no cells for their values."""
         columns = np.arange(self.width, dtype=np.int64)
         scratch = np.empty(self.size, dtype=np.int32)
-        if self.space is not None:
-            kernels.chain_direct(self.data, rows, columns, self.heads, scratch, self.space.base, self.space.extent)
-        else:
+        if self.space is None:
             kernels.chain_hash(self.data, rows, columns, self.heads, scratch, 0)
+        elif not self.space.chain(self.data, rows, columns, self.heads, scratch):
+            return False
         self.identified = self.size
+        return True
 
     def append_ordered(self, rows: npt.NDArray[np.int64], rule: int, tick: int, journal: Journal) -> None:
         """As `append`, for a store that is empty and distinct rows in ascending order."""
@@ -305,22 +308,24 @@ class Store:
     def expand(self) -> None:
         if self.size >= self.capacity:
             self._grow(self.size + 1, _GROWTH * max(_FLOOR, self.capacity), self.size)
-        if self.space is None and self.size >= int(FULLEST * self.heads.size):
+        full = self.size >= int(FULLEST * self.heads.size) if self.space is None else self.space.is_full
+        if full:
             self.rehash(growing=True)
 
     def stop_growing(self) -> None:
         """Give up a table of identities that was made for more rows than have come; it is made anew when needed."""
         if self.space is not None and self.space.is_wide(self.size):
-            self._forget_identities()
+            self.forget_identities()
 
     def forget_lists(self) -> None:
         """Make indexes and lists anew when they are next asked for: memory may have run out while they were made."""
-        self._forget_identities()
+        self.forget_identities()
         self.indexes.clear()
         self.standing = None
         self._notes = self._notes[:0].copy()
 
-    def _forget_identities(self) -> None:
+    def forget_identities(self) -> None:
+        """Make the table of identities anew when it is next needed."""
         self.space = None
         self.heads = np.zeros(2 * _FLOOR, dtype=np.int32)
         self.identified = 0
@@ -453,12 +458,9 @@ class Store:
         if entry.rules is not None:
             self.relink(entry.rows[entry.stamps == GHOST])
 
-    def keep_only(self, keep: Rows) -> None:
-        """Forget all rows but these; every index and list is made anew when it is next asked for.
-
-        There is room for as many again: a table that was that large once will grow.
-        """
-        room = min(self.capacity, 2 * keep.size)
+    def keep_only(self, keep: Rows, more: int) -> None:
+        """Forget all rows but these, with room for more; every index and list is made anew when next asked for."""
+        room = min(self.capacity, keep.size + more)
         data, stamp, rules, witness = (
             _taken(array, keep, room) for array in (self.data, self.stamp, self.rules, self.witness)
         )

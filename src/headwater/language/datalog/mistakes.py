@@ -8,24 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
-from dataclasses import dataclass
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.language.lines import Lines
+from headwater.language.stops import Stop, open_bracket, token_at, unclosed
 
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """The parser could not go on at `position` of the statement `code[start:end]`; it would have taken `expected`."""
-
-    code: str
-    start: int
-    end: int
-    position: int
-    expected: Set[str]
-
-
-# What is written by habit from other languages, and what it is called here. First match wins.
 _HABITS = (
     (re.compile(r"=>"), "`=>` is not an operator", "greater or equal is `>=`; a rule is written `head :- body`"),
     (re.compile(r"->|→|⇒"), "an arrow points from the body to the head", "write `head :- body`"),
@@ -55,8 +42,6 @@ _BRACKET = re.compile(r"""[()\[\]{}]|"[^"\n]*"|(?<!\w)'[^'\n]*'""")
 _WORD_BEFORE = re.compile(r"[A-Z_]\w*\s*$")
 _LONGEST_WORD = 80
 _TOO_LATE = re.compile(r"\.(?![0-9])|}|:-|<-|←")  # no bracket is open where one of these stands
-_CLOSING = {")": "(", "]": "[", "}": "{"}
-_CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
 # Terminals of the grammar as a reader knows them, in the order in which they are offered.
 _READABLE = (
@@ -78,8 +63,8 @@ def explain(lines: Lines, stop: Stop) -> Diagnostic:
         return _unfinished(lines, stop)
     if begins_statement(lines, stop):
         return _missing_stop(lines, stop)
-    if _TOO_LATE.match(stop.code, stop.position) and (bracket := _open_bracket(stop)) is not None:
-        return _unclosed(lines, stop.code, bracket)
+    if _TOO_LATE.match(stop.code, stop.position) and (bracket := open_bracket(stop, _BRACKET)) is not None:
+        return unclosed(lines, stop.code, bracket)
     return _habit(lines, stop) or _unexpected(lines, stop)
 
 
@@ -96,9 +81,9 @@ def begins_statement(lines: Lines, stop: Stop) -> bool:
 
 
 def _unfinished(lines: Lines, stop: Stop) -> Diagnostic:
-    bracket = _open_bracket(stop)
+    bracket = open_bracket(stop, _BRACKET)
     if bracket is not None:
-        return _unclosed(lines, stop.code, bracket)
+        return unclosed(lines, stop.code, bracket)
     if "_END" in stop.expected:
         return _missing_stop(lines, stop)
     last = _end_of_code(stop)
@@ -110,12 +95,6 @@ def _missing_stop(lines: Lines, stop: Stop) -> Diagnostic:
     last = _end_of_code(stop)
     hint = "end it with `.`, or write `,` before the next goal"
     return Diagnostic("HW102", "this statement has no full stop", lines.span(last, last + 1), hint=hint)
-
-
-def _unclosed(lines: Lines, code: str, bracket: int) -> Diagnostic:
-    opening = code[bracket]
-    message = f"`{opening}` is never closed in this statement"
-    return Diagnostic("HW105", message, lines.span(bracket, bracket + 1), hint=f"`{_CLOSED_BY[opening]}` is missing")
 
 
 def _habit(lines: Lines, stop: Stop) -> Diagnostic | None:
@@ -132,16 +111,13 @@ def _habit(lines: Lines, stop: Stop) -> Diagnostic | None:
 
 
 def _unexpected(lines: Lines, stop: Stop) -> Diagnostic:
-    found = _TOKEN.match(stop.code, stop.position)
-    assert found is not None
-    span = lines.span(stop.position, min(found.end(), stop.end))
-    character = found[0][0]
+    token, shown, span = token_at(stop, _TOKEN, lines)
+    character = token[0]
     if not (character.isascii() and character.isprintable()):
-        shown = character if character.isprintable() else f"U+{ord(character):04X}"
-        return Diagnostic("HW112", f"`{shown}` is not part of the language", span, hint="text goes in quotes")
-    if character in "$^\\" or (character == "?" and found[0] == "?"):
+        named = character if character.isprintable() else f"U+{ord(character):04X}"
+        return Diagnostic("HW112", f"`{named}` is not part of the language", span, hint="text goes in quotes")
+    if character in "$^\\" or (character == "?" and token == "?"):
         return Diagnostic("HW112", f"`{character}` is not part of the language", span)
-    shown = found[0] if len(found[0]) <= 40 else found[0][:37] + "..."
     hint = "a query asks for one relation: join others to it in a rule" if "WINDOW" in stop.expected else None
     return Diagnostic("HW101", f"unexpected `{shown}`, expected {_expectation(stop)}", span, hint=hint)
 
@@ -171,7 +147,7 @@ def _expectation(stop: Stop) -> str:
 
 def _possible(stop: Stop) -> Set[str]:
     """What the parser expects, less what the open brackets rule out: its states do not tell brackets apart."""
-    bracket = _open_bracket(stop)
+    bracket = open_bracket(stop, _BRACKET)
     if bracket is None:
         return stop.expected - {"RPAR", "RSQUARE", "_BAR", "_RBRACE", "MORE"}
     fitting = {"(": {"RPAR"}, "[": {"RSQUARE", "_BAR"}, "{": {"_RBRACE"}}[stop.code[bracket]]
@@ -183,14 +159,3 @@ def _possible(stop: Stop) -> Set[str]:
 def _end_of_code(stop: Stop) -> int:
     """Just behind the last character of code before the stop."""
     return stop.start + len(stop.code[stop.start : stop.position].rstrip())
-
-
-def _open_bracket(stop: Stop) -> int | None:
-    """The innermost bracket of the statement that is open at the stop."""
-    open_: list[int] = []
-    for found in _BRACKET.finditer(stop.code, stop.start, stop.position):
-        if found[0] in _CLOSED_BY:
-            open_.append(found.start())
-        elif found[0] in _CLOSING and open_ and stop.code[open_[-1]] == _CLOSING[found[0]]:
-            open_.pop()
-    return open_[-1] if open_ else None

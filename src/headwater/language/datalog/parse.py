@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from threading import Lock
 
-from lark import Lark, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark import Lark, UnexpectedInput
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import SyntaxProblem
@@ -20,9 +20,10 @@ from headwater.core.source import Source
 from headwater.language.datalog.build import Builder
 from headwater.language.datalog.depth import DEEPEST, too_deep
 from headwater.language.datalog.include import Reader, read_file, resolve
-from headwater.language.datalog.mistakes import Stop, begins_statement, explain
+from headwater.language.datalog.mistakes import begins_statement, explain
 from headwater.language.datalog.scan import Piece, scan
 from headwater.language.lines import Lines
+from headwater.language.stops import stop_of
 from headwater.language.syntax import Include, Statement, Tree
 
 # A text that is not a program at all can be wrong in every line: the first findings are enough.
@@ -63,7 +64,7 @@ def _parse_piece(
         try:
             found, mistakes = _parse_one(lines, start, text)
         except UnexpectedInput as error:
-            stop = _stop(error, code, start, piece.end)
+            stop = stop_of(error, code, start, piece.end, sure=False)
             problems.append(explain(lines, stop))
             if not begins_statement(lines, stop):
                 return
@@ -86,18 +87,6 @@ def _parse_one(lines: Lines, offset: int, text: str) -> tuple[list[Statement | I
         builder.turn_to(lines, offset)
         found: list[Statement | Include] = grammar.parse(text)  # type: ignore[assignment]
         return found, builder.finish()
-
-
-def _stop(error: UnexpectedInput, code: str, start: int, end: int) -> Stop:
-    match error:
-        case UnexpectedToken() if error.token.type == "$END":
-            return Stop(code, start, end, end, error.accepts or error.expected)
-        case UnexpectedToken():
-            return Stop(code, start, end, start + (error.pos_in_stream or 0), error.expected)
-        case UnexpectedCharacters():
-            return Stop(code, start, end, start + (error.pos_in_stream or 0), error.allowed)
-        case _:
-            raise AssertionError(f"the parser stopped for an unknown reason: {error!r}")
 
 
 @cache

@@ -24,6 +24,7 @@ ANSWER = "Answer"
 
 _OPERATORS = {"≤": "<=", "≥": ">=", "<>": "!=", "≠": "!="}
 _LARGEST = 2**63 - 1
+_MOST_OBJECTS = 1_000_000
 
 
 class LorelBuilder(Transformer[Token, Any]):
@@ -79,13 +80,14 @@ class LorelBuilder(Transformer[Token, Any]):
     # Clauses
 
     def query(self, children: Children) -> tree.SelectQuery:
-        word, items, sources, where, adjuncts, order = children
+        word, items, sources, where, adjuncts, order, limit = children
         last = items[-1]
-        for clause in (sources, where, adjuncts, order):
+        for clause in (sources, where, adjuncts, order, limit):
             if clause:
                 last = clause[-1] if isinstance(clause, tuple) else clause
         span = self._from(word, last)
-        return tree.SelectQuery(items, sources or (), where, adjuncts or (), order or (), span=span)
+        most = self._most(limit) if limit is not None else None
+        return tree.SelectQuery(items, sources or (), where, adjuncts or (), order or (), most, span=span)
 
     def items(self, children: Children) -> tuple[tree.SelectItem, ...]:
         return tuple(children)
@@ -127,6 +129,18 @@ class LorelBuilder(Transformer[Token, Any]):
         operand, direction = children
         descending = direction is not None and direction.lower() == "desc"
         return tree.OrderItem(operand, descending, span=self._from(operand, direction or operand))
+
+    def limit_clause(self, children: Children) -> Token:
+        number: Token = children[1]
+        return number
+
+    def _most(self, number: Token) -> int:
+        """How many objects a limit allows."""
+        if number.isdigit() and 0 < int(number[:20]) <= _MOST_OBJECTS:
+            return int(number)
+        hint = f"a whole number from 1 to {_MOST_OBJECTS}"
+        self._report("HW157", "this is no number of objects", self._at(number), hint=hint)
+        return 1
 
     # Conditions
 
@@ -225,10 +239,10 @@ class LorelBuilder(Transformer[Token, Any]):
         return tree.AnyPath(span=self._at(children[0]))
 
     def by_label(self, children: Children) -> tree.ByLabel | tree.ByPattern:
-        (text, quoted, span), places = children
+        (text, quoted, span), places, variable = children
         if "%" in text and not quoted:
-            return tree.ByPattern(text, places, span=span)
-        return tree.ByLabel(text, places, span=span)
+            return tree.ByPattern(text, places, variable, span=span)
+        return tree.ByLabel(text, places, variable, span=span)
 
     def places(self, children: Children) -> tree.Places:
         first, last = children[0], children[1] or children[0]
@@ -242,6 +256,10 @@ class LorelBuilder(Transformer[Token, Any]):
 
     def choice(self, children: Children) -> tree.Choice:
         first, last = children[0][0], children[-1][-1]
+        for step in (step for branch in children for step in branch):
+            if isinstance(step, tree.ByLabel | tree.ByPattern) and step.variable is not None:
+                hint = "bind it by a step of its own, as in `r.%@L`"
+                self._report("HW158", "a step in brackets binds no label variable", step.variable.span, hint=hint)
         return tree.Choice(tuple(children), span=self._from(first, last))
 
     def branch(self, children: Children) -> tuple[tree.PathStep, ...]:

@@ -6,13 +6,12 @@ import re
 from difflib import get_close_matches
 
 from headwater.core.diagnostics import Diagnostic
-from headwater.language.datalog.mistakes import Stop
 from headwater.language.lines import Lines
+from headwater.language.stops import Stop, open_bracket, token_at, unclosed
 
 _TOKEN = re.compile(
     r"""[^\W\d]\w*|[0-9]+(?:\.[0-9]+)?|"[^"\n]*"|'[^'\n]*'|`[^`\n]*`|&[0-9]+|[<>=!:+-]=|<>|.""", re.DOTALL
 )
-_CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 _BRACKET = re.compile(r"""[()\[\]{}]|"[^"\n]*"|(?<!\w)'[^'\n]*'|`[^`\n]*`""")
 
 # What is written by habit from other languages, and what it is called here. First match wins.
@@ -32,11 +31,22 @@ _HABITS = (
     (re.compile(r"\[\s*[\"']"), "a label stands behind a dot", 'as in `r."first name"`'),
     (re.compile(r"\[\s*-"), "places count from the start, from 0", None),
     (re.compile(r"\[\s*\?"), "conditions stand in the where clause", None),
-    (re.compile(r"(?:join|group|having|limit|distinct)\b", re.IGNORECASE), "there is no `{0}` in Lorel", None),
+    (re.compile(r"(?:join|group|having|distinct)\b", re.IGNORECASE), "there is no `{0}` in Lorel", None),
     (
         re.compile(r"is\b", re.IGNORECASE),
         "a null is compared with `=`",
         "as in `r.Name = null`, or `not exists r.Name` if there is none",
+    ),
+    (re.compile(r"limit\b", re.IGNORECASE), "a limit is a number at the end", "as in `order by o.id limit 10`"),
+    (
+        re.compile(r"(?:offset|fetch)\b", re.IGNORECASE),
+        "there is no `{0}` in Lorel",
+        "a view has the first objects: `limit 10`",
+    ),
+    (
+        re.compile(r"(?<=#)@|(?<=[)*+?])@"),
+        "a path of any length has no one label",
+        "bind the label of one step, as in `r.#.%@L`",
     ),
     (re.compile(r"[”„«»]"), "this is not a quotation mark of the language", 'use the straight `"`'),
     (re.compile(r"[‘’‚′]"), "this is not a quotation mark of the language", "use the straight `'`"),
@@ -48,7 +58,6 @@ _WORDS = {
     "join": "write both paths into the from clause, and compare them in the where clause",
     "group": "aggregates range over a path, as in `select r.Name, n: count(r.Entree) from Guide.Restaurant r`",
     "having": "aggregates may stand in the where clause, as in `count(r.Entree) > 3`",
-    "limit": "a view has every object; take the first of them when you read it",
     "distinct": "a view is a set of objects already",
 }
 
@@ -77,20 +86,14 @@ _READABLE = (
 
 
 def explain_stop(lines: Lines, stop: Stop) -> Diagnostic:
-    bracket = _open_bracket(stop)
+    bracket = open_bracket(stop, _BRACKET)
     if stop.position >= stop.end:
         if bracket is not None:
-            return _unclosed(lines, stop.code, bracket)
+            return unclosed(lines, stop.code, bracket)
         last = stop.start + len(stop.code[stop.start : stop.position].rstrip())
         message = f"the statement ends too early: expected {_expectation(stop)}"
         return Diagnostic("HW151", message, lines.span(max(stop.start, last - 1), last))
     return _habit(lines, stop) or _unexpected(lines, stop)
-
-
-def _unclosed(lines: Lines, code: str, bracket: int) -> Diagnostic:
-    message = f"`{code[bracket]}` is never closed in this statement"
-    hint = f"`{_CLOSED_BY[code[bracket]]}` is missing"
-    return Diagnostic("HW105", message, lines.span(bracket, bracket + 1), hint=hint)
 
 
 def _habit(lines: Lines, stop: Stop) -> Diagnostic | None:
@@ -106,17 +109,14 @@ def _habit(lines: Lines, stop: Stop) -> Diagnostic | None:
 
 
 def _unexpected(lines: Lines, stop: Stop) -> Diagnostic:
-    found = _TOKEN.match(stop.code, stop.position)
-    assert found is not None
-    span = lines.span(stop.position, min(found.end(), stop.end))
-    character = found[0][0]
+    token, shown, span = token_at(stop, _TOKEN, lines)
+    character = token[0]
     if not character.isprintable():
         return Diagnostic("HW150", f"`U+{ord(character):04X}` is not part of the language", span)
-    shown = found[0] if len(found[0]) <= 40 else found[0][:37] + "..."
-    begins = re.match(r"(?:define|select|update)\b", found[0], re.IGNORECASE) is not None
+    begins = re.match(r"(?:define|select|update)\b", token, re.IGNORECASE) is not None
     hint = "end the statement before it with `;`" if begins and stop.code[stop.start : stop.position].strip() else None
-    near = get_close_matches(found[0].lower(), _CLAUSES, 1, 0.75)
-    if near and near[0] != found[0].lower():
+    near = get_close_matches(token.lower(), _CLAUSES, 1, 0.75)
+    if near and near[0] != token.lower():
         hint = f"did you mean `{near[0]}`?"
     return Diagnostic("HW150", f"unexpected `{shown}`, expected {_expectation(stop)}", span, hint=hint)
 
@@ -139,14 +139,3 @@ def _expectation(stop: Stop) -> str:
     if not words:
         return "`;`"
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-def _open_bracket(stop: Stop) -> int | None:
-    """The innermost bracket of the statement that is open at the stop."""
-    open_: list[int] = []
-    for found in _BRACKET.finditer(stop.code, stop.start, stop.position):
-        if found[0] in _CLOSED_BY:
-            open_.append(found.start())
-        elif found[0] in ")]}" and open_ and _CLOSED_BY[stop.code[open_[-1]]] == found[0]:
-            open_.pop()
-    return open_[-1] if open_ else None

@@ -13,18 +13,18 @@ from importlib.resources import files
 from threading import Lock
 from typing import Any
 
-from lark import Lark, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark import Lark, UnexpectedInput
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source, Span
 from headwater.language.datalog.depth import DEEPEST
-from headwater.language.datalog.mistakes import Stop
 from headwater.language.lines import Lines
 from headwater.language.lorel import tree
 from headwater.language.lorel.build import LorelBuilder
 from headwater.language.lorel.mistakes import explain_stop
 from headwater.language.lorel.scan import scan_lorel
+from headwater.language.stops import stop_of
 
 MOST_FINDINGS = 50  # a text that is not Lorel at all can be wrong in every statement
 
@@ -47,7 +47,7 @@ def parse_lorel(source: Source | str) -> tree.LorelTree:
             try:
                 found, mistakes = _parse_one(lines, piece.start, text)
             except UnexpectedInput as error:
-                problems.append(explain_stop(lines, _stop(error, scanned.code, piece.start, piece.end)))
+                problems.append(explain_stop(lines, stop_of(error, scanned.code, piece.start, piece.end, sure=True)))
                 continue
             problems += mistakes or _too_deep(found)
             if not mistakes:
@@ -91,18 +91,6 @@ def _parse_one(lines: Lines, offset: int, text: str) -> tuple[Any, list[Diagnost
         builder.turn_to(lines, offset)
         found = grammar.parse(text)
         return found, builder.finish()
-
-
-def _stop(error: UnexpectedInput, code: str, start: int, end: int) -> Stop:
-    match error:
-        case UnexpectedToken() if error.token.type == "$END":
-            return Stop(code, start, end, end, error.accepts or error.expected)
-        case UnexpectedToken():
-            return Stop(code, start, end, start + (error.pos_in_stream or 0), error.accepts or error.expected)
-        case UnexpectedCharacters():
-            return Stop(code, start, end, start + (error.pos_in_stream or 0), error.allowed)
-        case _:
-            raise AssertionError(f"the parser stopped for an unknown reason: {error!r}")
 
 
 def _too_deep(found: Any) -> list[Diagnostic]:

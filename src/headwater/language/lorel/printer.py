@@ -15,7 +15,7 @@ _RESERVED = frozenset(
     re.findall(
         r"\w+",
         """
-        define view update select from where with order by asc desc as or and not exists for in union like
+        define view update select from where with order by asc desc limit as or and not exists for in union like
         true false null count sum min max avg oldval oldpath ins del chg upd
         """,
     )
@@ -78,6 +78,8 @@ def _clauses(query: tree.SelectQuery, selected: str | None) -> list[tuple[str, s
         found.append(("with", ", ".join(map(_with_item, query.adjuncts))))
     if query.order:
         found.append(("order by", ", ".join(map(_order_item, query.order))))
+    if query.limit is not None:
+        found.append(("limit", str(query.limit)))
     return found
 
 
@@ -198,10 +200,10 @@ def _label(label: str) -> str:
 
 def _step(step: tree.PathStep) -> str:
     match step:
-        case tree.ByLabel(label, places):
-            return _label(label) + _places(places)
-        case tree.ByPattern(pattern, places):
-            return pattern + _places(places)
+        case tree.ByLabel(label, places, variable):
+            return _label(label) + _places(places) + _bound(variable)
+        case tree.ByPattern(pattern, places, variable):
+            return pattern + _places(places) + _bound(variable)
         case tree.AnyPath():
             return "#"
         case tree.Choice(branches):
@@ -210,6 +212,10 @@ def _step(step: tree.PathStep) -> str:
             return _step(path) + ("?" if not endless else "+" if least else "*")
         case _:
             assert_never(step)
+
+
+def _bound(variable: tree.Identifier | None) -> str:
+    return "" if variable is None else f"@{_root(variable)}"
 
 
 def _places(places: tree.Places | None) -> str:

@@ -32,19 +32,21 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class ByLabel:
-    """`.Entree`: one edge with this label."""
+    """`.Entree`: one edge with this label; `.Entree@L` binds the label to `variable`."""
 
     label: str
     places: Places | None = None
+    variable: Identifier | None = None
     span: Span | None = _span()
 
 
 @dataclass(frozen=True, slots=True)
 class ByPattern:
-    """`.addr%`: one edge with a label of this form; `%` stands for any part of a label."""
+    """`.addr%`: one edge with a label of this form; `%` stands for any part of a label. `.%@L` binds the label."""
 
     pattern: str
     places: Places | None = None
+    variable: Identifier | None = None
     span: Span | None = _span()
 
 
@@ -293,6 +295,7 @@ class SelectQuery:
     where: LorelCondition | None = None
     adjuncts: tuple[WithItem, ...] = ()
     order: tuple[OrderItem, ...] = ()
+    limit: int | None = None
     span: Span | None = _span()
 
 

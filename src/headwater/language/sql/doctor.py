@@ -48,6 +48,7 @@ class Verdict(Enum):
 
 
 _ENDS = "computes the set of rows that follow, and stops when nothing new does"
+_COPIES = "computes the rows that follow, each as often as Spark does, without a limit of levels"
 
 
 def diagnose(source: Source) -> list[Finding]:
@@ -142,12 +143,13 @@ def _view(view: SqlView, group: set[str]) -> Finding:
         return Finding(view.name, Verdict.INCOMPLETE, None, why, f"{_ENDS}: none is missing", view.span)
     if all(_counts_up(step) for step in steps):
         why = "a condition bounds the recursion, but 100 levels and a million rows are the limit unless raised"
-        return Finding(view.name, Verdict.FINE, None, why, _ENDS, view.span)
+        return Finding(view.name, Verdict.FINE, None, why, _COPIES, view.span)
     why = (
         "on data with a cycle, or deeper than 100 levels, the query fails with RECURSION_LEVEL_LIMIT_EXCEEDED; "
         "with more than a million rows, copies counted, with RECURSION_ROW_LIMIT_EXCEEDED"
     )
-    return Finding(view.name, Verdict.LIMITED, None, why, f"{_ENDS}, cycles or not", view.span)
+    ours = f"{_COPIES}; on data with a cycle, each row once"
+    return Finding(view.name, Verdict.LIMITED, None, why, ours, view.span)
 
 
 _BEST = "keeps only the best row of each group while the recursion goes on"

@@ -8,6 +8,7 @@ refused (SyntaxProblem), all findings at once; nothing is translated to somethin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,8 @@ from headwater.core.source import Source, Span
 from headwater.core.types import Type
 from headwater.language import syntax
 from headwater.language.sql.query.arguments import bare, unread
+from headwater.language.sql.query.levels import with_limit
+from headwater.language.sql.query.lifted import number_limits
 from headwater.language.sql.query.prune import pruned
 from headwater.language.sql.query.queries import Queries
 from headwater.language.sql.query.views import refuse_equal_names
@@ -27,9 +30,11 @@ from headwater.language.sql.scope.sources import COPY, Schema, SqlColumn, SqlTab
 from headwater.language.sql.text.parsed import NotTranslated, SqlText
 from headwater.language.sql.text.shape import mentioned
 from headwater.language.sql.text.statements import SqlQuery, SqlView, Statement, read_statements
-from headwater.language.sql.text.wording import TOO_DEEP
+from headwater.language.sql.text.unshown import is_unshown
+from headwater.language.sql.text.wording import TOO_DEEP, UNION_ALL
 
 MOST_PROBLEMS = 50
+_UNION_ALL = re.compile(rf"^\s*--\s*union_all:\s*({'|'.join(UNION_ALL)})\s*$", re.IGNORECASE | re.MULTILINE)
 _MOST_ROWS = 2**62  # a LIMIT beyond it takes nothing away
 
 
@@ -45,36 +50,49 @@ class _Shown:
     place: Span | None
 
 
-def translate(source: Source, tables: Mapping[str, Schema] | None = None) -> syntax.Tree:
-    """The tree of an SQL text. `tables` are those that are known from outside, with their columns."""
+def translate(source: Source, tables: Mapping[str, Schema] | None = None, union_all: str | None = None) -> syntax.Tree:
+    """The tree of an SQL text. `tables` are those that are known from outside, with their columns.
+
+    `union_all` says what UNION ALL in a recursion means; None: what a comment in the text says, or a bag.
+    """
     text = SqlText(source)
     statements, problems = read_statements(text)
     if problems:
         raise SyntaxProblem(tuple(problems[:MOST_PROBLEMS]))
-    return translate_statements(text, statements, tables)
+    return translate_statements(text, statements, tables, union_all)
 
 
 def translate_statements(
-    text: SqlText, statements: list[Statement], tables: Mapping[str, Schema] | None = None
+    text: SqlText,
+    statements: list[Statement],
+    tables: Mapping[str, Schema] | None = None,
+    union_all: str | None = None,
 ) -> syntax.Tree:
     """The tree of statements that were read."""
     try:
-        first = _Program(text, statements, tables or {}, {})
+        first = _Program(text, statements, tables or {}, {}, union_all=union_all)
         first.run()
         found = {name: [column.name for column in table.columns] for name, table in first.context.tables.items()}
-        program = _Program(text, statements, tables or {}, found)
+        program = _Program(text, statements, tables or {}, found, union_all=union_all)
         program.run()
-        return program.tree()
+        tree = program.tree()
+        if program.uncounted:
+            program = _Program(text, statements, tables or {}, found, union_all=union_all, sets=program.uncounted)
+            program.run()
+            tree = program.tree()
+        return tree
     except RecursionError:
         raise SyntaxProblem((replace(TOO_DEEP, span=_deepest(text, statements)),)) from None
 
 
-def translate_views(text: SqlText, views: Sequence[SqlView], tables: Mapping[str, Schema]) -> syntax.Tree:
+def translate_views(
+    text: SqlText, views: Sequence[SqlView], tables: Mapping[str, Schema], union_all: str | None = None
+) -> syntax.Tree:
     """The tree of some views of a text, all of them shown; `tables` has the columns of everything else they read.
 
     Rows are only ever added to these tables, so copies of a row are kept only where they count.
     """
-    program = _Program(text, list(views), tables, {}, counted=False)
+    program = _Program(text, list(views), tables, {}, counted=False, union_all=union_all)
     program.run()
     return program.tree()
 
@@ -93,16 +111,25 @@ class _Program:
         found: dict[str, list[str]],
         *,
         counted: bool = True,
+        union_all: str | None = None,
+        sets: frozenset[str] = frozenset(),
     ) -> None:
         self._counted = counted
+        self._said = union_all
         self.text = text
-        self.statements = statements
+        self.statements = [with_limit(each) if isinstance(each, SqlQuery) else each for each in statements]
+        for statement in self.statements:
+            number_limits(statement)
         self.declarations = {
             statement.relation.lower(): statement
             for statement in statements
             if isinstance(statement, syntax.Declaration)
         }
-        self.context = Translation(text, {})
+        self.context = Translation(text, {}, union_all=union_all or _said(text), sets=sets)
+        self.context.timed = any(
+            declaration.kind is syntax.Kind.STREAM or declaration.ttl is not None
+            for declaration in self.declarations.values()
+        )
         self.shown: list[_Shown] = []
         for name, declaration in self.declarations.items():
             self.context.tables[name] = _declared(declaration)
@@ -263,7 +290,7 @@ class _Program:
         if not isinstance(source, exp.Table) or source.args.get("joins") or source.args.get("alias"):
             return None
         table = scope.find(source.name)
-        if table is None or table.open:
+        if table is None or table.open or any(map(is_unshown, _names(table))):
             return None
         names = [each.name.lower() if isinstance(each, exp.Column) else "" for each in node.expressions]
         star = (
@@ -275,6 +302,11 @@ class _Program:
 
     # The tree
 
+    @property
+    def uncounted(self) -> frozenset[str]:
+        """Once the tree is made: recursions that are bags, although nothing counts their copies."""
+        return self.context.sets | {table.relation for table in self.context.bags if not table.hidden}
+
     def tree(self) -> syntax.Tree:
         tables = {table.relation: table for table in self.context.tables.values()} | self.context.made
         shown = {each.table.relation for each in self.shown}
@@ -283,7 +315,13 @@ class _Program:
         rules = pruned(self.context.rules, tables, shown | counted)
         defined = {rule.head.relation for rule in rules}
         headings = tuple(
-            syntax.Heading(name, (*_names(table), *_hidden(table)), table.hidden, ordered=not table.mentioned)
+            syntax.Heading(
+                name,
+                (*_names(table), *_hidden(table)),
+                table.hidden,
+                ordered=not table.mentioned,
+                alarm=self.context.alarms.get(name),
+            )
             for name, table in tables.items()
             if name in defined or table.base
         )
@@ -309,7 +347,7 @@ class _Program:
 
     def _text(self) -> str:
         """The SQL with the tables that were known from outside declared in it."""
-        lines = []
+        lines = [] if self._said is None else [f"-- union_all: {self._said}\n"]
         for key in sorted(self._given):
             table = self.context.tables[key]
             if table.is_typed:
@@ -318,6 +356,12 @@ class _Program:
                 )
                 lines.append(f"CREATE TABLE {_quoted(table.relation)} ({columns});\n")
         return "".join(lines) + self.text.source.text
+
+
+def _said(text: SqlText) -> str:
+    """What a comment in the text says about UNION ALL in a recursion."""
+    found = _UNION_ALL.search(text.source.text)
+    return "bag" if found is None else found[1].lower()
 
 
 def _query(shown: _Shown) -> syntax.Query:

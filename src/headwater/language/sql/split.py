@@ -20,10 +20,13 @@ from sqlglot import Token, TokenType, exp
 
 from headwater.core.errors import SyntaxProblem
 from headwater.core.source import Source, Span
+from headwater.language.sql.query.bags import keeps_copies
+from headwater.language.sql.query.levels import with_limit
 from headwater.language.sql.query.views import refuse_kept
+from headwater.language.sql.text.cursor import closing
 from headwater.language.sql.text.parsed import NotTranslated, SqlText
 from headwater.language.sql.text.shape import components, is_recursion, mentioned, tables_in, unions
-from headwater.language.sql.text.statements import SqlQuery, SqlView, Statement, closing, read_query, read_statements
+from headwater.language.sql.text.statements import SqlQuery, SqlView, Statement, read_query, read_statements
 from headwater.language.syntax import Declaration
 
 _OWN = "own"  # marks a `*` that the text does not have
@@ -63,7 +66,7 @@ class Recursion:
 
     `frames` are the frames of other steps by the name that the views have for them, `tables` the session's tables.
     Of those that are not `whole`, the views look at `columns` alone (None: at all). `shared`: more than one place reads
-    the outcome.
+    the outcome. `typed` are texts for each view that have columns of its types in Spark, the best first.
     """
 
     views: tuple[SqlView, ...]
@@ -73,6 +76,7 @@ class Recursion:
     whole: frozenset[str]
     columns: frozenset[str] | None
     shared: bool
+    typed: tuple[tuple[str, ...], ...] = ()
 
 
 Step: TypeAlias = Select | Recursion
@@ -103,7 +107,7 @@ def _steps(text: SqlText) -> Steps | None:
             _refuse_declaration(text, statement)
     created = [statement for statement in statements if isinstance(statement, SqlView)]
     asked = [statement for statement in statements if isinstance(statement, SqlQuery)]
-    queries = [query for query in asked if query.select is not None]
+    queries = [with_limit(query) for query in asked if query.select is not None]
     views = [*(view for query in asked if query.select is None for view in query.views), *created]
     if len(queries) > 1 or (not queries and not views):
         place = queries[1].span if queries else None
@@ -217,7 +221,8 @@ class _Splitter:
         keys = {view.name.lower() for view in group}
         frames: dict[str, str] = {}
         inside = sum((_uses([view]) for view in group), Counter[str]())
-        views = tuple(self._reduced(view, keys, scope, frames) for view in group)
+        typed: list[tuple[str, ...]] = []
+        views = tuple(self._reduced(view, keys, scope, frames, typed) for view in group)
         columns = _columns([node for view in views for node in _selects(view.query)])
         whole = frozenset(frames)
         tables: dict[str, Named] = {}
@@ -228,31 +233,48 @@ class _Splitter:
                 tables[name] = self._spelt[name]
         outputs = tuple(f"h{next(self._numbers)}" for _ in views)
         shared = any(self._uses[key] - inside[key] > 1 for key in keys)
-        self.steps.append(Recursion(views, outputs, frames, tables, whole, columns, shared))
+        self.steps.append(Recursion(views, outputs, frames, tables, whole, columns, shared, tuple(typed)))
         for view, frame in zip(views, outputs, strict=True):
             scope.views[view.name.lower()] = f"{_quoted(view.name)} AS (SELECT * FROM {{{frame}}})"
 
-    def _reduced(self, view: SqlView, keys: set[str], scope: _Scope, frames: dict[str, str]) -> SqlView:
+    def _reduced(
+        self,
+        view: SqlView,
+        keys: set[str],
+        scope: _Scope,
+        frames: dict[str, str],
+        typed: list[tuple[str, ...]],
+    ) -> SqlView:
         """The view with frames in place of what does not read the recursion."""
+        if view.path is not None:
+            hint = "write the column that it stands for yourself: array_append(r.way, r.n) AS way"
+            self.text.refuse("HW117", "SEARCH and CYCLE are not translated for Spark", view.span, hint=hint)
         self._refuse_window(view.query)
         inner = _Scope(scope)
         kept = self._nested(view, keys, inner, frames)
         reads = keys | {nested.name.lower() for nested in kept}
         found = []
-        for number, part in enumerate(_parts(view.query.tokens), 1):
+        begins: list[str] = []
+        goes_on: list[str] = []
+        for number, part in enumerate(_parts(view.query.tokens, reads), 1):
             parsed = self._parsed(part, view)
             if tables_in(parsed) & reads:
                 found.append(self._with_frames(part, reads, view, inner, frames))
+                goes_on.append(self._written(part, inner))
             elif all(isinstance(node, _PLAIN) for node in parsed.walk()):
                 found.append(parsed)
+                begins.append(self._written(part, inner))
             else:
                 name = self._own(f"part {number} of {view.name}")
                 frames[name] = self._frame(self._written(part, inner), inner)
                 found.append(_whole(name))
+                begins.append(f"SELECT * FROM {{{frames[name]}}}")
+        typed.append(tuple(_alone(text, inner) for text in _typed(view, begins, goes_on if len(keys) == 1 else ())))
         select = found[0]
-        distinct = all(union.args.get("distinct") for union in unions(view.query.select))
+        plain = all(union.args.get("distinct") for union in unions(view.query.select))
+        sets = not keeps_copies(view, keys)
         for other in found[1:]:
-            select = exp.Union(this=select, expression=other, distinct=distinct)
+            select = exp.Union(this=select, expression=other, distinct=plain or (sets and other is found[-1]))
         return replace(view, query=replace(view.query, views=tuple(kept), select=select), recursive=True, passing=False)
 
     def _nested(self, view: SqlView, keys: set[str], scope: _Scope, frames: dict[str, str]) -> list[SqlView]:
@@ -338,11 +360,14 @@ class _Splitter:
                 table.set("catalog", None)
 
 
-def _parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
-    """The parts of a chain of UNIONs; all of it, if there is more than UNIONs between them."""
+def _parts(tokens: Sequence[Token], reads: set[str]) -> Iterator[Sequence[Token]]:
+    """The parts of a chain of UNIONs; all of it, if there is more than UNIONs between them.
+
+    A UNION that leaves out equal rows stays whole where it does not read what `reads` names.
+    """
     while tokens[0].token_type is TokenType.L_PAREN and closing(tokens, 0) == len(tokens) - 1:
         tokens = tokens[1:-1]
-    depth = 0
+    depth = together = 0
     starts, ends = [0], []
     for place, token in enumerate(tokens):
         depth += (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
@@ -352,14 +377,36 @@ def _parts(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
         if depth == 0 and token.token_type is TokenType.UNION:
             ends.append(place)
             after = place + 1
+            everything = _word(tokens, after) == "ALL"
             while _word(tokens, after) in ("ALL", "DISTINCT"):
                 after += 1
             starts.append(after)
+            together = together if everything else len(ends)
     if not ends:
         yield tokens
         return
-    for start, end in zip(starts, [*ends, len(tokens)], strict=True):
-        yield from _parts(tokens[start:end])
+    ends.append(len(tokens))
+    if together and not any(token.text.lower() in reads for token in tokens[: ends[together]]):
+        yield tokens[: ends[together]]
+        starts, ends = starts[together + 1 :], ends[together + 1 :]
+    for start, end in zip(starts, ends, strict=True):
+        yield from _parts(tokens[start:end], reads)
+
+
+def _typed(view: SqlView, begins: Sequence[str], goes_on: Sequence[str]) -> Iterator[str]:
+    """Queries with the columns of a recursive view: its first rows, and before them those of one step as well."""
+    if not begins:
+        return
+    first = _together(begins)
+    if goes_on:
+        columns = ", ".join(_quoted(column.name) for column in view.columns or ())
+        head = f"{_quoted(view.name)}({columns})" if columns else _quoted(view.name)
+        yield f"WITH {head} AS ({first}) {_together([*begins, *goes_on])}"
+    yield first
+
+
+def _together(queries: Sequence[str]) -> str:
+    return " UNION ALL ".join(f"SELECT * FROM ({query})" for query in queries)
 
 
 def _selects(query: SqlQuery) -> Iterator[exp.Expr]:

@@ -45,6 +45,10 @@ class Moment:
     time: float
     insert: Mapping[str, list[Row]]
     delete: Mapping[str, list[Row]]
+    fails: tuple[str, ...] = ()  # nodes
+    returns: tuple[str, ...] = ()
+    cut: tuple[tuple[str, str], ...] = ()  # links of the topology that fail
+    mended: tuple[tuple[str, str], ...] = ()  # and those that work again
 
 
 @dataclass(slots=True)
@@ -87,13 +91,19 @@ class _Standing:
             return True
         if relation not in self.links:
             return row[0] not in self.nodes
-        one, other = row[0], row[1]
+        return self._works(row[0], row[1])
+
+    def _works(self, one: str, other: str) -> bool:
         return (
             one not in self.nodes
             and other not in self.nodes
             and frozenset((one, other)) not in self.cables
             and (one in self.side) == (other in self.side)
         )
+
+    def down(self) -> set[tuple[str, str]]:
+        """The links of the topology over which nothing goes."""
+        return {(link.src, link.dst) for link in self.topology.links if not self._works(link.src, link.dst)}
 
     def scale(self, one: str, other: str, factor: float) -> None:
         for name in self.links:
@@ -122,8 +132,12 @@ def staged(
     links: tuple[str, ...],
     base: Mapping[str, Iterable[Row]],
     events: Iterable[NetworkEvent],
+    passing: frozenset[str] = frozenset(),
 ) -> list[Moment]:
-    """The moments of a scenario, in order; the first, at time 0, brings the base rows. Raises DataError."""
+    """The moments of a scenario, in order; the first, at time 0, brings the base rows. Raises DataError.
+
+    Rows of `passing` relations are there at their moment only.
+    """
     ordered = sorted(events, key=lambda event: event.time)
     findings = Findings()
     checker = _Checker(program, topology, links, findings)
@@ -137,26 +151,35 @@ def staged(
                 state.first[relation, row[:2]] = row
     shown: dict[str, set[Row]] = {name: set() for name in state.rows}
     moments: list[Moment] = []
+    broken: set[tuple[str, str]] = set()
     at = 0
     time = 0.0
     while True:
+        down = set(state.nodes)
         while at < len(fitting) and fitting[at].time == time:
             _apply(state, fitting[at])
             at += 1
         after = state.standing()
         names = dict.fromkeys((*shown, *after))
-        insert = {name: sorted(after.get(name, set()) - shown.get(name, set()), key=_order) for name in names}
-        delete = {name: sorted(shown.get(name, set()) - after.get(name, set()), key=_order) for name in names}
-        moment = Moment(time, _some(insert, keep=not moments), _some(delete))
-        if not moments or moment.insert or moment.delete:
+        insert = {name: sorted(after.get(name, set()) - shown.get(name, set()), key=order_of) for name in names}
+        delete = {name: sorted(shown.get(name, set()) - after.get(name, set()), key=order_of) for name in names}
+        turned = tuple(sorted(state.nodes - down)), tuple(sorted(down - state.nodes))
+        failed = state.down()
+        wires = tuple(sorted(failed - broken)), tuple(sorted(broken - failed))
+        moment = Moment(time, _some(insert, keep=not moments), _some(delete), *turned, *wires)
+        if not moments or moment.insert or moment.delete or any(turned) or any(wires):
             moments.append(moment)
-        shown = after
+        for name in passing:
+            state.rows.pop(name, None)
+            after.pop(name, None)
+        shown, broken = after, failed
         if at == len(fitting):
             return moments
         time = fitting[at].time
 
 
-def _order(row: Row) -> tuple[tuple[str, Any], ...]:
+def order_of(row: Row) -> tuple[tuple[str, Any], ...]:
+    """What rows are sorted by: their values, also where these are lists or missing."""
     return tuple(
         (type(value).__name__, value if isinstance(value, int | float | str) else repr(value)) for value in row
     )

@@ -32,7 +32,7 @@ from headwater.program.network import is_network
 from headwater.program.time.program_clock import clock_type, lifetime
 from headwater.program.types.inference import infer, with_types
 from headwater.rewrite.localise import location_of
-from headwater.rewrite.rules import DEMAND_RULES, NETWORK_RULES, RULES, TIME_RULES, rewrite
+from headwater.rewrite.rules import LINK_RULES, NETWORK_RULES, TIME_RULES, rewrite
 
 SENDER = "From'"
 
@@ -59,12 +59,9 @@ class BoxedProgram:
 
 
 def local_model(program: CompiledProgram) -> Program:
-    """The program before it is localised; raises CheckProblem if nodes cannot run it.
-
-    Rewrites that derive only what is asked for are left out: what they ask other nodes for does not travel along links.
-    """
+    """The program before it is localised; raises CheckProblem if nodes cannot run it."""
     _refuse(program)
-    return program.rewritten_by(tuple(rule for rule in RULES if rule not in DEMAND_RULES) + TIME_RULES)
+    return program.rewritten_by(LINK_RULES + TIME_RULES)
 
 
 def boxed(model: Program, known: Known, carrying: frozenset[str] = frozenset()) -> BoxedProgram:

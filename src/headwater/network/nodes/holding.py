@@ -57,6 +57,11 @@ class HeldMessages:
                 found.append(message)
         return found
 
+    def drop(self, channels: Collection[tuple[int, int]]) -> None:
+        """Forget what waits to be sent over these channels."""
+        for sender, receiver in channels:
+            self.waiting.get(sender, {}).pop(receiver, None)
+
 
 def _net(batches: list[MessageBatch]) -> list[MessageBatch]:
     """Batches of one box as one of rows that go and one of rows that come."""

@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from headwater.core.errors import DataError
 from headwater.engine.codes.symbols import Codes
-from headwater.engine.store.index import Matrix
+from headwater.engine.reading import Matrix
 from headwater.network.nodes.boxes import Box
 from headwater.network.nodes.proofs import Numbers, ProofNumbers
-from headwater.network.nodes.sizes import HEADER, PART, RowSizes
+from headwater.network.nodes.sizes import HEADER, PART, RowSizes, Sizes
 from headwater.network.nodes.tables import NodeTables
 
 
@@ -29,6 +29,7 @@ class MessageBatch:
     sign: int
     rows: Matrix
     proofs: Numbers | None = None  # of rows that come, where they carry any
+    bytes: int | None = None  # of the rows without their proofs, if they were counted when they were cut
 
 
 @dataclass(slots=True)
@@ -81,8 +82,9 @@ class MessageSorter:
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
         parts = np.split(rows, starts[1:])
         shares = [None] * len(parts) if proofs is None else np.split(proofs[order], starts[1:])
-        for key, part, share in zip(keys[starts].tolist(), parts, shares, strict=True):
-            self.message(found, key).batches.append(MessageBatch(box, sign, part, share))
+        sizes = [None] * len(parts) if self._shares else np.add.reduceat(self._row_sizes(box, rows), starts).tolist()
+        for key, part, share, size in zip(keys[starts].tolist(), parts, shares, sizes, strict=True):
+            self.message(found, key).batches.append(MessageBatch(box, sign, part, share, size))
 
     def message(self, found: dict[int, Message], key: int) -> Message:
         """The message between two nodes, by their numbers as one."""
@@ -112,9 +114,16 @@ class MessageSorter:
         if self._shares:
             return total + self._shared_size(message)
         for batch in message.batches:
-            columns = (*self._plain[batch.box], *self._ranked[batch.box])
-            total += PART + int(self._sizes.of(batch.rows, self._types[batch.box], columns).sum())
+            known = batch.bytes
+            total += PART + (int(self._row_sizes(batch.box, batch.rows).sum()) if known is None else known)
         return total
+
+    def learn_sizes(self) -> None:
+        """Remember how many bytes all symbols take: they may be forgotten next."""
+        self._sizes.learn()
+
+    def _row_sizes(self, box: int, rows: Matrix) -> Sizes:
+        return self._sizes.of(rows, self._types[box], (*self._plain[box], *self._ranked[box]))
 
     def _shared_size(self, message: Message) -> int:
         """Rows of several boxes that agree in all but the values to be minimised or maximised are written once."""

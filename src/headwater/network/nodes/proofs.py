@@ -19,18 +19,16 @@ facts instead of a formula, because one derivation has no alternatives in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from headwater.engine.best.selection import rows_with
 from headwater.engine.border.codec import Change
 from headwater.engine.codes.symbols import Codes
-from headwater.engine.store.index import Matrix, Rows
-from headwater.engine.store.states import GONE
-from headwater.engine.store.store import Store
+from headwater.engine.reading import GONE, Matrix, Rows, Store, rows_with
 from headwater.network.nodes.boxes import Box
 from headwater.network.nodes.support import recursions
 from headwater.network.nodes.tables import NodeTables
@@ -45,27 +43,43 @@ class ProofNumbers:
 
     proofs: list[Proof] = field(default_factory=lambda: [()])
     sizes: list[int] = field(default_factory=lambda: [1])  # bytes in a message
-    using: dict[int, set[int]] = field(default_factory=dict)  # by fact: the proofs that it is in
+    using: dict[int, array[int]] = field(default_factory=dict)  # by fact: the proofs that it is in
     _numbers: dict[Proof, int] = field(default_factory=lambda: {(): 0})
-    _unions: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def number(self, proof: Proof) -> int:
         found = self._numbers.get(proof)
         if found is None:
             found = self._numbers[proof] = len(self.proofs)
             self.proofs.append(proof)
-            self.sizes.append(1 + sum(max(1, (fact.bit_length() + 6) // 7) for fact in proof))
+            self.sizes.append(1 + sum([1 if fact < 128 else (fact.bit_length() + 6) // 7 for fact in proof]))
             for fact in proof:
-                self.using.setdefault(fact, set()).add(found)
+                known = self.using.get(fact)
+                if known is None:
+                    known = self.using[fact] = array("q")
+                known.append(found)
         return found
 
     def union(self, one: int, other: int) -> int:
-        pair = (one, other) if one < other else (other, one)
-        found = self._unions.get(pair)
-        if found is None:
-            both = tuple(sorted({*self.proofs[one], *self.proofs[other]}))
-            found = self._unions[pair] = self.number(both)
-        return found
+        return self.number(tuple(sorted({*self.proofs[one], *self.proofs[other]})))
+
+    @property
+    def held(self) -> int:
+        """How many there are, without those that were forgotten."""
+        return len(self._numbers)
+
+    def forget(self, named: npt.NDArray[np.bool_]) -> None:
+        """Give back the proofs that are not among these, by their numbers."""
+        for number in np.flatnonzero(~named).tolist():
+            if self.proofs[number]:  # not 0, and not forgotten before
+                del self._numbers[self.proofs[number]]
+                self.proofs[number] = ()
+        for fact in list(self.using):
+            numbers = np.frombuffer(self.using[fact], np.int64)
+            kept = array("q", numbers[named[numbers]].tolist())
+            if kept:
+                self.using[fact] = kept
+            else:
+                del self.using[fact]
 
     def unions(self, some: Numbers, others: Numbers) -> Numbers:
         pairs, back = np.unique(np.stack([some, others], axis=1), axis=0, return_inverse=True)
@@ -128,6 +142,22 @@ class NodeProofs:
                 if node in nodes:
                     yield node, known.pop(row)
 
+    def between(self, pairs: Collection[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """The facts that name both ends of a channel, with their node and each end.
+
+        Their rows, if they stay, are facts anew. So it does no harm that a number may look like a node's.
+        """
+        codes = [(pair, self._tables.node_codes[list(pair)].tolist()) for pair in pairs]
+        for table, known in self._facts.items():
+            rows = np.array(list(known), dtype=np.int64)
+            ends: dict[int, set[int]] = {}
+            for pair, (one, other) in codes if rows.size else ():
+                for at in np.flatnonzero((rows == one).any(axis=1) & (rows == other).any(axis=1)).tolist():
+                    ends.setdefault(at, set()).update(pair)
+            for at, nodes in ends.items():
+                fact = known.pop(tuple(rows[at].tolist()))
+                yield from ((node, fact) for node in sorted({*nodes, *self._nodes(table, rows[at : at + 1])}))
+
     def _nodes(self, table: str, rows: Matrix) -> list[int]:
         return self._tables.nodes_of(rows[:, self._tables.program.locations[table]]).tolist()
 
@@ -188,9 +218,11 @@ class NodeProofs:
         for node, facts in deaths.items():
             by_facts.setdefault(tuple(facts), []).append(node)
         for group, where in by_facts.items():
-            numbers = [number for fact in group for number in self.numbers.using.get(fact, ())]
+            numbers = [
+                np.frombuffer(self.numbers.using[fact], np.int64) for fact in group if fact in self.numbers.using
+            ]
             if numbers:
-                hit |= np.isin(rows[:, -1], numbers) & np.isin(nodes, where)
+                hit |= np.isin(rows[:, -1], np.concatenate(numbers)) & np.isin(nodes, where)
         return rows[hit]
 
     def is_dead(self, node: int, number: int) -> bool:
@@ -216,4 +248,5 @@ class NodeProofs:
 
     def nbytes(self) -> int:
         """About how many bytes facts and proofs take."""
-        return sum(120 + 8 * len(proof) for proof in self.numbers.proofs) + 250 * sum(map(len, self._facts.values()))
+        proofs = sum(16 * len(proof) for proof in self.numbers.proofs) + 220 * self.numbers.held
+        return proofs + 250 * sum(map(len, self._facts.values()))

@@ -6,7 +6,7 @@ Numbers are recorded message by message in flat arrays, and summed up when they 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,25 @@ class TracedMessage:
     rows: tuple[tuple[str, str, tuple[Any, ...]], ...]  # "+" or "-", relation, row
 
 
+class RecordedLists:
+    """Lists that the record of changes alone still names, as numbers of their items in one flat array.
+
+    In the record, the complement of a list's number here stands for its code: no code of a list is negative.
+    """
+
+    def __init__(self) -> None:
+        self._items, self._ends = array("i"), array("l", [0])
+
+    def add(self, items: Iterable[int]) -> int:
+        """What stands for a list of these items from now on."""
+        self._items.extend(items)
+        self._ends.append(len(self._items))
+        return -(len(self._ends) - 1)
+
+    def items(self, code: int) -> list[int]:
+        return self._items[self._ends[~code] : self._ends[-code]].tolist()
+
+
 class SimulationReport:
     """Counts of one simulation; they grow while it runs."""
 
@@ -43,6 +62,7 @@ class SimulationReport:
         self._bytes, self._rows = array("l"), array("l")
         self._lost = 0
         self._changes: dict[str, list[tuple[float, int, Codes]]] = {}
+        self.lists = RecordedLists()
 
     # Recording
 
@@ -53,11 +73,27 @@ class SimulationReport:
         self._rows.append(rows)
         self._lost += lost
 
+    def lost_under_way(self, messages: int) -> None:
+        """Messages that were counted as sent do not arrive, because their link has failed."""
+        self._lost += messages
+
     def changed(self, now: float, view: str, sign: int, rows: Codes) -> None:
         if rows.shape[0]:
             self._changes.setdefault(view, []).append((now, sign, rows))
 
     # Reading
+
+    def changes(self, view: str) -> list[tuple[float, int, Codes]]:
+        """The rows of a view that came (1) and went (-1), as codes, in the order of time; some lists are `lists`."""
+        return self._changes.get(view, [])
+
+    def recorded(self) -> Iterator[tuple[str, Codes]]:
+        """The rows of all changes of each view: one matrix, which the record shares, to be read and written."""
+        for view, changes in self._changes.items():
+            together = np.concatenate([rows for _, _, rows in changes])
+            parts = np.split(together, np.cumsum([rows.shape[0] for _, _, rows in changes])[:-1])
+            self._changes[view] = [(*change[:2], part) for change, part in zip(changes, parts, strict=True)]
+            yield view, together
 
     @property
     def messages(self) -> int:

@@ -6,81 +6,52 @@ each of them, all nodes with something to do work at once, as one transaction ov
 
 from __future__ import annotations
 
-import heapq
 import math
 import random
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import Enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
 import numpy as np
 
 from headwater.core.errors import DataError, GuardError, StateError
 from headwater.engine.border.codec import Change
-from headwater.engine.border.intake import Intake
 from headwater.engine.border.learnt_types import Known
+from headwater.engine.codes.symbols import Codes
 from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.following import QuestionRow
+from headwater.language.syntax import Query
 from headwater.network.links import Topology
 from headwater.network.nodes.boxes import local_model
 from headwater.network.nodes.channels import Channels
 from headwater.network.nodes.holding import HeldMessages, Periodic
+from headwater.network.nodes.moments import Event, Happening, Moments, ScheduledTask, Timer, TimerKind
 from headwater.network.nodes.post import Message
+from headwater.network.nodes.questions import (
+    OpenQuestions,
+    QuestionEvent,
+    QuestionStep,
+    SimulatedQuestion,
+    node_question,
+)
+from headwater.network.nodes.reclaiming import SymbolReclaimer
 from headwater.network.nodes.report import SimulationReport, TracedMessage
 from headwater.network.nodes.soft_state import SoftState
 from headwater.network.nodes.tables import NodeTables, known_types, take
 from headwater.network.nodes.work import NodeWork
 from headwater.pipeline import CompiledProgram, uncollected
+from headwater.program.text import print_program
 
 EVALUATIONS = ("psn", "bsn", "sn")
 MAINTENANCE = (None, "count", "proofs")
 _SLACK = 1e-6  # of a tick: sums of floats that should be equal are
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Base rows that come and go at one moment."""
-
-    inserts: dict[str, Intake]
-    deletes: dict[str, Intake]
-
-
-class TimerKind(Enum):
-    """What a node does when its timer goes off."""
-
-    FLUSH = "flush"  # send what was held back
-    RENEW = "renew"  # let rows expire that nobody renewed, and renew those that it has sent
-
-
-@dataclass(frozen=True, slots=True)
-class Timer:
-    """A node's timer."""
-
-    kind: TimerKind
-    node: int
-
-
-@dataclass(slots=True)
-class _Agenda:
-    """What is to happen, by tick: events, arrivals, and timers of nodes."""
-
-    heap: list[tuple[int, int, Event | Message | Timer]] = field(default_factory=list)
-    count: int = 0
-
-    def add(self, tick: int, what: Event | Message | Timer) -> None:
-        self.count += 1
-        heapq.heappush(self.heap, (tick, self.count, what))
-
-    def next(self) -> tuple[int, list[Event | Message | Timer]]:
-        tick = self.heap[0][0]
-        found = []
-        while self.heap and self.heap[0][0] == tick:
-            found.append(heapq.heappop(self.heap)[2])
-        return tick, found
-
-
 class Simulation:
     """Nodes that keep the views of one program up to date together."""
+
+    RENEWS = True  # what is lost must be renewed: the program itself does not
+    RECLAIMS = True  # nobody but tables and messages names paths and proofs
 
     def __init__(
         self,
@@ -100,6 +71,7 @@ class Simulation:
         refresh: float | None = None,
         lifetime: float | None = None,
         maintenance: str | None = None,
+        caching: float = 0.0,
         guard: Guard | int | None = DEFAULT_GUARD,
     ) -> None:
         if not isinstance(program, CompiledProgram):
@@ -111,7 +83,7 @@ class Simulation:
         if tick <= 0 or iteration < tick:
             raise ValueError(f"a tick is longer than 0 s, and an iteration no shorter: not {tick} and {iteration}")
         unreliable = [link for link in topology.links if not link.is_reliable]
-        if unreliable and not fifo and refresh is None:
+        if unreliable and not fifo and refresh is None and self.RENEWS:
             link = unreliable[0]
             raise ValueError(
                 f"link {link.src!r} - {link.dst!r} may lose, reorder or double messages, and nothing would put that "
@@ -128,6 +100,10 @@ class Simulation:
         if maintenance not in MAINTENANCE:
             raise ValueError(f"there is no maintenance {maintenance!r}; choose None, 'count' or 'proofs'")
         self._maintenance = maintenance
+        if not (isinstance(caching, int | float) and caching >= 0):
+            raise ValueError(f"answers are kept for 0 seconds or more after a question, not for {caching!r}")
+        self._caching = caching
+        self._questions = OpenQuestions()
         self.program = program
         self.topology = topology
         self._evaluation = evaluation
@@ -138,39 +114,115 @@ class Simulation:
         self._tick = tick
         self._step = max(1, round(iteration / tick)) if evaluation == "bsn" else 1
         self._trace = trace
+        self._noted: dict[int, int] = {}  # by message under way: how many were traced up to it
         self._counts = counts_inferences
         self._most = messages
         self._guard = Guard.of(guard)
         self._model = local_model(program)
         self._known: Known = {}
-        self._agenda = _Agenda()
+        self._agenda = Moments()
         self._moment = 0  # in ticks
         self._round: list[tuple[int, Message]] = []  # sn: messages of the next round, with the ticks of their arrival
         self._barrier = 0  # sn: the tick at which the present round ends
         self._tables: NodeTables | None = None
         self._nodes: NodeWork | None = None
+        self._reclaimer: SymbolReclaimer | None = None
         self._broken = False
+        self._down: set[tuple[int, int]] = set()  # channels that have failed
         self.report = SimulationReport(topology.nodes, self._channels.names)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The views that a user asks for, in order."""
+        return self.program.outputs
 
     # What is to happen
 
     def at(
-        self, time: float, *, insert: Mapping[str, Any] | None = None, delete: Mapping[str, Any] | None = None
+        self,
+        time: float,
+        *,
+        insert: Mapping[str, Any] | None = None,
+        delete: Mapping[str, Any] | None = None,
+        cut: Iterable[tuple[Any, Any]] = (),
+        mend: Iterable[tuple[Any, Any]] = (),
     ) -> None:
-        """At this moment, base rows come and go, each at the node that its location column names; deletes first."""
-        if not isinstance(time, int | float) or not math.isfinite(time):
-            raise ValueError(f"an event takes place at a number of seconds, not at {time!r}")
-        tick = math.ceil(time / self._tick - _SLACK)
-        if tick < self._moment:
-            raise DataError(f"an event at {time} s would be in the past: it is {self.now} s already")
+        """At this moment, base rows come and go, each at the node that its location column names; deletes first.
+
+        `cut` names links, by their ends, that fail: messages under way on them are lost, what came over them is
+        forgotten, and nothing is sent over them until `mend` names them. Link rows are the caller's to delete.
+        """
+        tick = self._tick_of(time)
         what = f"event at {time} s"
-        event = Event(take(self._model, insert or {}, what), take(self._model, delete or {}, what))
+        event = Event(
+            take(self._model, insert or {}, what),
+            take(self._model, delete or {}, what),
+            self._both_ways(cut, what),
+            self._both_ways(mend, what),
+        )
         self._check_places(event, what)
         if self._tables is None:
             self._known = known_types(self._model, self._known, event.inserts)
         else:
             self._tables.encoded(event.inserts, event.deletes)
         self._agenda.add(tick, event)
+
+    def _both_ways(self, links: Iterable[tuple[Any, Any]], what: str) -> tuple[tuple[int, int], ...]:
+        found: list[tuple[int, int]] = []
+        for one, other in links:
+            ends = self._numbers.get(one, -1), self._numbers.get(other, -1)
+            both = [pair for pair in (ends, ends[::-1]) if pair in self._channels.number]
+            if not both:
+                raise DataError(f"{what}: no link joins {one!r} and {other!r}; name a link of the topology by its ends")
+            found += both
+        return tuple(dict.fromkeys(found))
+
+    def _tick_of(self, time: float) -> int:
+        if not isinstance(time, int | float) or not math.isfinite(time):
+            raise ValueError(f"an event takes place at a number of seconds, not at {time!r}")
+        tick = math.ceil(time / self._tick - _SLACK)
+        if tick < self._moment:
+            raise DataError(f"an event at {time} s would be in the past: it is {self.now} s already")
+        return tick
+
+    def follow(self, view: str, /, *, at: float | None = None, **given: Any) -> SimulatedQuestion:
+        """Ask a question with a value for each of the query's parameters, now or at a later moment, until it is closed.
+
+        It is asked at the node that it names as the location of its answers, else at the node that it names first.
+        """
+        time = self.now if at is None else at
+        question = node_question(self._model.queries, view, given, self._numbers)
+        tick = self._tick_of(time)
+        if self._is_asked(question):
+            rows = {question.relation: [question.values]}
+            event = Event(take(self._model, rows, f"question at {time} s"), {})
+            self._check_places(event, f"question at {time} s")
+            if self._tables is None:
+                self._known = known_types(self._model, self._known, event.inserts)
+            else:
+                self._tables.encoded(event.inserts, {})
+        self._agenda.add(tick, QuestionEvent(question, QuestionStep.OPENS))
+
+        def close(question: QuestionRow, at: float | None) -> None:
+            ends = self._tick_of(self.now if at is None else at)
+            if ends < tick:
+                raise DataError(f"a question of {time} s cannot end before")
+            self._agenda.add(ends, QuestionEvent(question, QuestionStep.CLOSES))
+            if math.isfinite(self._caching):
+                later = ends + math.ceil(self._caching / self._tick - _SLACK)
+                self._agenda.add(later, QuestionEvent(question, QuestionStep.GOES))
+
+        return SimulatedQuestion(question, self._answers, close)
+
+    def _is_asked(self, question: QuestionRow) -> bool:
+        """Whether there is a relation for questions; else all answers are there anyway."""
+        return any(relation.name == question.relation for relation in self._model.relations)
+
+    def _answers(self, query: Query) -> set[tuple[Any, ...]]:
+        if query not in self._questions.queries(query.atom.relation):
+            return set()
+        assert self._tables is not None
+        return self._tables.rows(query.atom.relation, None, [query])
 
     def _check_places(self, event: Event, what: str) -> None:
         for intakes in (event.inserts, event.deletes):
@@ -206,6 +258,8 @@ class Simulation:
             while self._agenda.heap and (end is None or self._agenda.heap[0][0] <= end):
                 self._moment, due = self._agenda.next()
                 self._work(due)
+            if not self._agenda.heap:
+                self._rest()
         if end is not None:
             self._moment = end
         return self.now
@@ -214,17 +268,20 @@ class Simulation:
     def is_quiet(self) -> bool:
         """Whether nothing is under way and no event is left, renewals of rows apart."""
         return not self._round and all(
-            isinstance(what, Timer) and what.kind is TimerKind.RENEW for _, _, what in self._agenda.heap
+            (isinstance(what, Timer) and what.kind is TimerKind.RENEW)
+            or (isinstance(what, ScheduledTask) and what.waits)
+            for _, _, what in self._agenda.heap
         )
 
     def _begin(self) -> None:
         tables = NodeTables(self._model, self._known, self.topology.nodes, self._guard, self._maintenance)
         for _, _, event in self._agenda.heap:
-            assert isinstance(event, Event), "nothing is sent, and no timer is set, before the first run"
-            tables.encoded(event.inserts, event.deletes)
+            if isinstance(event, Event):
+                tables.encoded(event.inserts, event.deletes)
         tables.shard.meter.counts_all = self._counts
         self._tables = tables
         self._nodes = NodeWork(tables, self.topology.nodes, self._channels.number, shares=self._shares)
+        self._reclaimer = SymbolReclaimer(self._nodes, self.report)
         if self._hold is not None:
             boxes = tables.program.boxes
             stores = tables.shard.stores
@@ -238,32 +295,98 @@ class Simulation:
         self._follow(*self._nodes.begin())
         self._broken = False
 
-    def _work(self, due: list[Event | Message | Timer]) -> None:
+    def _work(self, due: list[Happening]) -> None:
         assert self._tables is not None
         assert self._nodes is not None
         self._broken = True
-        events = [each for each in due if isinstance(each, Event)]
+        events = [each for each in due if isinstance(each, Event | QuestionEvent)]
         messages = [each for each in due if isinstance(each, Message)]
         if messages:
             if self._soft is not None:
                 self._soft.heard(messages, self.now)
             self._follow(*self._nodes.work(messages, {}, {}))
         for event in events:  # one after the other: a row with a key replaces another, and may then be deleted
-            self._follow(*self._nodes.work([], *self._tables.encoded(event.inserts, event.deletes)))
+            change = event if isinstance(event, Event) else self._asked(event)
+            if change is not None and (change.cut or change.mended):
+                self._rewire(change)
+            if change is not None:
+                self._take(*self._tables.encoded(change.inserts, change.deletes))
         for timer in due:
             if isinstance(timer, Timer):
                 self._ring(timer)
+        self._run_tasks([each for each in due if isinstance(each, ScheduledTask)])
         self._close_round()
+        self._reclaim()
         self._broken = False
+
+    def _reclaim(self, *, always: bool = False) -> None:
+        """Give back paths and proofs that are not needed any more, if there are many of them."""
+        assert self._reclaimer is not None
+        if self.RECLAIMS and (always or self._reclaimer.is_due):
+            messages = [what for _, _, what in self._agenda.heap if isinstance(what, Message)]
+            messages += [message for _, message in self._round]
+            held = [] if self._held is None else [each for own in self._held.waiting.values() for each in own.values()]
+            self._reclaimer.reclaim([message.batches for message in messages] + held)
+
+    def _rest(self) -> None:
+        """Nothing is left to happen: give back what tables, paths and proofs do not need any more, if it is much."""
+        assert self._reclaimer is not None
+        assert self._tables is not None
+        if self._reclaimer.has_grown:
+            self._reclaim(always=True)
+        self._tables.shard.rest()
+
+    def _rewire(self, event: Event) -> None:
+        """Links fail, with what is under way on them; links work again, and their ends tell each other all."""
+        assert self._nodes is not None
+        failing = set(event.cut) - self._down
+        if failing:
+            self._down |= failing
+            lost = self._agenda.drop(failing)
+            lost += [message for _, message in self._round if (message.sender, message.receiver) in failing]
+            self._round = [each for each in self._round if (each[1].sender, each[1].receiver) not in failing]
+            if not any(isinstance(what, Message) for _, _, what in self._agenda.heap):
+                self._barrier = self._moment  # semi-naive: nothing is left to wait for in this round
+            if self._held is not None:
+                self._held.drop(failing)
+            self.report.lost_under_way(len(lost))
+            for at in filter(None, (self._noted.get(id(message)) for message in lost)):
+                self.report.trace[at - 1] = replace(self.report.trace[at - 1], arrived=None)
+            self._follow(*self._nodes.cut(failing, lost))
+        back = set(event.mended) & self._down
+        if back:
+            self._down -= back
+            self._follow(self._nodes.mend(back), [])
+
+    def _asked(self, event: QuestionEvent) -> Event | None:
+        """What a step of a question changes of base rows."""
+        sign = self._questions.take(event)
+        if not sign or not self._is_asked(event.question):
+            return None
+        rows = take(self._model, {event.question.relation: [event.question.values]}, "question")
+        return Event(rows, {}) if sign > 0 else Event({}, rows)
+
+    def _take(self, inserts: dict[str, Codes], deletes: dict[str, Codes]) -> None:
+        """Base rows come and go."""
+        assert self._nodes is not None
+        self._follow(*self._nodes.work([], inserts, deletes))
+
+    def _run_tasks(self, tasks: list[ScheduledTask]) -> None:
+        """What a simulation of another kind does, at the end of a moment."""
+
+    def _react(self, changes: list[Mapping[str, Change]]) -> None:
+        """What a simulation of another kind makes of a transaction's changes."""
 
     def _follow(self, messages: list[Message], changes: list[Mapping[str, Change]]) -> None:
         self.report.transactions += 1
         for change in changes:
-            for view in self.program.outputs:
+            for view in self.outputs:
                 if view in change:
                     self.report.changed(self.now, view, -1, change[view].deleted)
                     self.report.changed(self.now, view, 1, change[view].inserted)
         for message in messages:
+            if (message.sender, message.receiver) in self._down:
+                continue
             now = message if self._held is None else self._held.hold(message)
             if self._held is not None and message.sender in self._held.waiting:
                 self._set(TimerKind.FLUSH, message.sender)
@@ -271,6 +394,7 @@ class Simulation:
                 if self._soft is not None:
                     self._soft.noted(now)
                 self._send(now)
+        self._react(changes)
         if self.report.messages > self._most:
             raise GuardError(
                 f"{self._most:,} messages were sent and the network is not quiet at {self.now} s; "
@@ -315,18 +439,24 @@ class Simulation:
     def _send(self, message: Message) -> None:
         assert self._nodes is not None
         channel = self._channels.channel(message.sender, message.receiver, self.topology.nodes)
+        if (message.sender, message.receiver) in self._down:
+            return
         size = self._nodes.sorter.size(message)
         arrivals, sent = self._channels.send(channel, size, self.now)
         self.report.sent(self.now, channel, sent, message.rows, lost=not arrivals)
         if self._trace:
             self._note(message, channel, size, arrivals)
         for arrival in arrivals:
-            tick = math.ceil(arrival / self._tick - _SLACK)
-            tick = max(self._moment + 1, -(-tick // self._step) * self._step)
+            tick = self._arrival(arrival)
             if self._evaluation == "sn":
                 self._round.append((tick, message))
             else:
                 self._agenda.add(tick, message)
+
+    def _arrival(self, time: float) -> int:
+        """The tick at which a node reads what arrives at a time."""
+        tick = math.ceil(time / self._tick - _SLACK)
+        return max(self._moment + 1, -(-tick // self._step) * self._step)
 
     def _note(self, message: Message, channel: int, size: int, arrivals: list[float]) -> None:
         assert self._tables is not None
@@ -338,11 +468,12 @@ class Simulation:
             for row in self._tables.values(box.outbox, batch.rows)
         )
         self.report.trace.append(TracedMessage(self.now, min(arrivals, default=None), src, dst, size, rows))
+        self._noted[id(message)] = len(self.report.trace)
 
     # What is there
 
     def rows(self, relation: str) -> set[tuple[Any, ...]]:
-        """The rows of a relation at all nodes, at this moment."""
+        """The rows of a relation at all nodes, at this moment; those that open questions ask for, if only they do."""
         return self._read(relation, None)
 
     def node(self, name: Any) -> NodeView:
@@ -355,11 +486,27 @@ class Simulation:
         if self._tables is None:
             self._begin()
         assert self._tables is not None
-        return self._tables.rows(relation, None if node is None else self._numbers[node])
+        queries = [*self._model.queries, *self._questions.queries(relation)]
+        return self._tables.rows(relation, None if node is None else self._numbers[node], queries)
+
+    def explain(self) -> str:
+        """The rules that nodes run, before they are cut at the links; with what is derived only if asked for."""
+        return print_program(self._model)
+
+    def changes(self, view: str) -> list[tuple[float, int, tuple[Any, ...]]]:
+        """Every row of a view that came (1) or went (-1) at some node so far, with the moment."""
+        if self._tables is None or self._reclaimer is None or view not in self.outputs:
+            return []
+        queries = [*self._model.queries, *self._questions.queries(view)]
+        return [
+            (now, sign, row)
+            for now, sign, codes in self.report.changes(view)
+            for row in self._tables.asked(view, self._reclaimer.recalled(view, codes), queries)
+        ]
 
     def settled(self, view: str, since: float = 0.0) -> np.ndarray[Any, np.dtype[np.float64]]:
         """For each row that a view has now, when it came to stay; in ascending order, none before `since`."""
-        if self._tables is None or view not in self.program.outputs:
+        if self._tables is None or view not in self.outputs:
             return np.zeros(0)
         return self.report.settled(view, self._tables.present(view), since)
 
@@ -370,7 +517,7 @@ class Simulation:
 
     def summary(self) -> dict[str, Any]:
         """The main numbers, for a table or JSON."""
-        return self.report.table({view: self.converged(view) for view in self.program.outputs})
+        return self.report.table({view: self.converged(view) for view in self.outputs})
 
     @property
     def inferences(self) -> int:
@@ -389,11 +536,11 @@ class Simulation:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the tables of all nodes, and about those of proofs."""
-        if self._tables is None or self._nodes is None:
+        """Bytes of the tables of all nodes, and about those of the lists and proofs that their rows have."""
+        if self._tables is None or self._nodes is None or self._reclaimer is None:
             return 0
         proofs = 0 if self._nodes.proofs is None else self._nodes.proofs.nbytes()
-        return self._tables.shard.nbytes + proofs
+        return self._tables.shard.nbytes + self._reclaimer.nbytes + proofs
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,9 @@ class RowSizes:
 
     def __init__(self, symbols: Symbols) -> None:
         self._symbols = symbols
-        self._known: Sizes = np.zeros(0, dtype=np.int64)
+        self._known: npt.NDArray[np.int32] = np.zeros(64, dtype=np.int32)  # with room ahead
+        self._learnt = 0
+        self._texts: dict[str, int] = {}
 
     def of(self, codes: npt.NDArray[np.integer[Any]], types: tuple[Type, ...], columns: tuple[int, ...]) -> Sizes:
         """Bytes of each row in these columns."""
@@ -39,8 +41,8 @@ class RowSizes:
 
     def _column(self, codes: npt.NDArray[np.integer[Any]], kind: Type) -> Sizes:
         if kind.is_symbolic:
-            self._learn()
-            return self._known[codes]
+            self.learn()
+            return self._known[codes].astype(np.int64)
         if kind is Type.BOOL:
             return np.ones(codes.shape[0], dtype=np.int64)
         if kind is Type.FLOAT:
@@ -49,14 +51,31 @@ class RowSizes:
         zigzag = (wide << 1) ^ (wide >> 63)
         return 2 + np.searchsorted(_SEVENS, zigzag.view(np.uint64).astype(np.float64)).astype(np.int64)
 
-    def _learn(self) -> None:
-        known, values = self._known.size, self._symbols.values
-        if known < len(values):
-            new = np.fromiter((_size(value) for value in values[known:]), dtype=np.int64)
-            self._known = np.concatenate([self._known, new])
+    def learn(self) -> None:
+        """Look at the symbols that have come: later, they may be forgotten."""
+        values, learnt = self._symbols.values, self._learnt
+        if learnt == len(values):
+            return
+        if len(values) > self._known.size:
+            grown = np.zeros(len(values) + len(values) // 2, dtype=np.int32)
+            grown[:learnt] = self._known[:learnt]
+            self._known = grown
+        self._known[learnt : len(values)] = [self._size(value) for value in values[learnt:]]
+        self._learnt = len(values)
+
+    def _size(self, value: Any) -> int:
+        """What `put_value` writes; a list of names, as paths are, is the sum of names that are known."""
+        if type(value) is tuple and len(value) < 128:
+            return 2 + sum(map(self._size, value))
+        if type(value) is not str:
+            return _written(value)
+        found = self._texts.get(value)
+        if found is None:
+            found = self._texts[value] = _written(value)
+        return found
 
 
-def _size(value: Any) -> int:
+def _written(value: Any) -> int:
     out = bytearray()
     put_value(out, value)
     return len(out)

@@ -6,7 +6,7 @@ what each of them would do alone; and what it costs does not depend on how many 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,10 @@ from headwater.engine.border.lookup import tuples
 from headwater.engine.codes.columns import to_values
 from headwater.engine.codes.symbols import Codes, Symbols, encode
 from headwater.engine.guard import Guard
+from headwater.engine.reading import GONE, Matrix
 from headwater.engine.shard import Shard
 from headwater.engine.store.budget import Budget
-from headwater.engine.store.index import Matrix
-from headwater.engine.store.states import GONE
+from headwater.language.syntax import Query
 from headwater.network.nodes.boxes import BoxedProgram, boxed
 from headwater.network.nodes.support import carrying, recursive
 from headwater.plan.build import build
@@ -162,8 +162,8 @@ class NodeTables:
         store = self.shard.stores[table]
         return store.data[: store.size][store.stamp[: store.size] > GONE]
 
-    def rows(self, relation: str, node: int | None = None) -> set[tuple[Any, ...]]:
-        """The rows of a relation at one node or at all, those that its queries ask for."""
+    def rows(self, relation: str, node: int | None, queries: Sequence[Query]) -> set[tuple[Any, ...]]:
+        """The rows of a relation at one node or at all, those that queries of it ask for if there are any."""
         store = self.shard.stores.get(relation)
         if store is None or store.table.bag:
             close = nearest(relation, [each for each in self.shard.stores if "'" not in each])
@@ -173,6 +173,9 @@ class NodeTables:
         codes = self.present(relation)
         if node is not None:
             codes = codes[codes[:, self.program.locations[relation]] == self.node_codes[node]]
-        return set(
-            tuples(store.table, asked(self.program.model.queries, store.table, codes, self.symbols), self.symbols)
-        )
+        return set(self.asked(relation, codes, queries))
+
+    def asked(self, relation: str, codes: Matrix, queries: Sequence[Query]) -> list[tuple[Any, ...]]:
+        """Of these rows of a relation those that queries of it ask for, all if there are none, as values."""
+        table = self.shard.stores[relation].table
+        return list(tuples(table, asked(queries, table, codes, self.symbols), self.symbols))

@@ -7,15 +7,15 @@ not learn from a dead fact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from headwater.engine.border.codec import Change
 from headwater.engine.codes.symbols import Codes
-from headwater.engine.store.index import Matrix
-from headwater.engine.store.states import GONE
+from headwater.engine.reading import GONE, Matrix
 from headwater.network.nodes.boxes import Box
 from headwater.network.nodes.post import Message, MessageBatch, MessageSorter, last_words
 from headwater.network.nodes.proofs import NodeProofs, Numbers
@@ -52,6 +52,56 @@ class NodeWork:
         outgoing, changes = self._once(messages, inserts, deletes)
         return self._rest(outgoing, changes)
 
+    def cut(
+        self, pairs: Collection[tuple[int, int]], lost: Iterable[Message]
+    ) -> tuple[list[Message], list[Mapping[str, Change]]]:
+        """Channels fail, each from a sender to a receiver: what came over them goes, as what is said over them is lost.
+
+        A fact about both ends, most often the link, is dead to both: rows that rest on it may have been passed on. A
+        notice of such a fact may be among the lost messages, too; its receiver sees for itself that the link is down.
+        """
+        deletes = {}
+        for box in self._boxes:
+            rows = self.tables.present(box.inbox)
+            rows = rows[self._between(rows, box, pairs)] if rows.shape[0] else rows
+            if rows.shape[0]:
+                deletes[box.inbox] = rows.astype(np.int64)
+        deaths: dict[int, set[int]] = {}
+        if self.proofs is not None:
+            for node, fact in self.proofs.between(pairs):
+                deaths.setdefault(node, set()).add(fact)
+                self.proofs.dead[node].add(fact)
+            for message in lost:
+                deaths.setdefault(message.receiver, set()).update(message.dead)
+                self.proofs.dead[message.receiver].update(message.dead)
+        return self._rest(*self._once([], {}, deletes, deaths))
+
+    def mend(self, pairs: Collection[tuple[int, int]]) -> list[Message]:
+        """Channels work again: all that their senders have for their receivers, who know nothing."""
+        found: dict[int, Message] = {}
+        for at, box in enumerate(self._boxes):
+            rows = self.tables.present(box.outbox)
+            rows = rows[self._between(rows, box, pairs)].astype(np.int64) if rows.shape[0] else rows
+            if box.sent is None:
+                self.sorter.add(found, at, 1, rows)
+                continue
+            assert self.proofs is not None
+            before = self.tables.present(box.sent)
+            gone = before[self._between(before, box, pairs)].astype(np.int64) if before.shape[0] else before
+            numbers = self.proofs.of_outbox(box, rows) if rows.shape[0] else np.zeros(0, dtype=np.int64)
+            kept: dict[str, Codes] = {box.sent: self.proofs.with_proofs(rows, numbers)} if rows.shape[0] else {}
+            if kept or gone.shape[0]:
+                self.tables.transact(kept, {box.sent: gone} if gone.shape[0] else {})
+            if rows.shape[0]:
+                self._expose(box, rows, numbers)
+                self.sorter.add(found, at, 1, rows, numbers)
+        return [found[key] for key in sorted(found)]
+
+    def _between(self, rows: Matrix, box: Box, pairs: Collection[tuple[int, int]]) -> npt.NDArray[np.bool_]:
+        """Which rows of a box travel over these channels."""
+        keys = [sender * self.many + receiver for sender, receiver in pairs]
+        return np.isin(self.sorter.keys(rows, box), keys)
+
     def _rest(
         self, outgoing: dict[int, Message], changes: list[Mapping[str, Change]]
     ) -> tuple[list[Message], list[Mapping[str, Change]]]:
@@ -68,9 +118,13 @@ class NodeWork:
                 before.dead += message.dead
 
     def _once(
-        self, messages: Sequence[Message], inserts: dict[str, Codes], deletes: dict[str, Codes]
+        self,
+        messages: Sequence[Message],
+        inserts: dict[str, Codes],
+        deletes: dict[str, Codes],
+        deaths: dict[int, set[int]] | None = None,
     ) -> tuple[dict[int, Message], list[Mapping[str, Change]]]:
-        deaths: dict[int, set[int]] = {}
+        deaths = {} if deaths is None else deaths
         told: dict[int, set[int]] = {}  # by receiver and sender: facts that this neighbour knows to be dead
         if self.proofs is not None:
             for message in messages:

@@ -5,11 +5,13 @@
 """
 
 from headwater.network.simulator.network import STRATEGIES, Network, NetworkOutcome, TransactionBudget
-from headwater.network.simulator.operators.minship import Eager, Lazy, Shipping
+from headwater.network.simulator.operators.minship import BufferedEager, BufferedLazy, Eager, Lazy, Shipping
 from headwater.network.simulator.wire.links import Delays, LinkTraffic
 
 __all__ = [
     "STRATEGIES",
+    "BufferedEager",
+    "BufferedLazy",
     "Delays",
     "Eager",
     "Lazy",

@@ -24,14 +24,16 @@ from typing import Any, ClassVar
 
 from headwater.network.simulator.layout.layout import Layout, Places
 from headwater.network.simulator.node import Node
+from headwater.network.simulator.operators.buffered_ship import BufferedShip
 from headwater.network.simulator.operators.fixpoint import Fixpoint
-from headwater.network.simulator.operators.minship import Lazy, MinShip, Shipping
+from headwater.network.simulator.operators.minship import Eager, Lazy, MinShip, Shipping
 from headwater.network.simulator.provenance.algebra import Algebra
 from headwater.network.simulator.provenance.annotated_rows import AnnotatedRows
 from headwater.network.simulator.rows.join import AbsentKey, DeltaJoin, Part
 from headwater.network.simulator.rows.table import HashTable, RowChange
 from headwater.network.simulator.rows.terms import Row
-from headwater.network.simulator.wire.message import MessagePart, PartKind
+from headwater.network.simulator.wire.message import MessagePart, PartKind, put_facts, read_facts
+from headwater.plan.model import Pick
 
 
 class FactNumbers:
@@ -88,12 +90,16 @@ class AnnotatedNode(Node):
             for name, table in layout.tables.items()
             if not table.base and name not in aggregates and name not in self.shipments
         }
-        self.ships = {name: MinShip(algebra, layout.tables[name].picks, shipping) for name in self.shipments}
+        self.ships: dict[str, MinShip[Any]] = {
+            name: _outbox(algebra, layout.tables[name].picks, shipping) for name in self.shipments
+        }
+        self._notices = shipping.notices if isinstance(shipping, Eager | Lazy) else None  # None: deletions row by row
         self._inputs = [name for name in self.tables if name not in self.fixpoints and name not in self.shipments]
         self._dead: set[int] = set()
         self._dying: list[int] = []  # facts of this node that are to die when the stage runs
         self._sent: dict[int, AnnotatedRows[Any]] = {}  # by receiver: the derivations sent to it that still hold
         self._deaths: dict[int, list[int]] = {}  # by receiver: dead facts to be sent
+        self._waits = False  # whether notices of fewer facts than a batch wait
         self._queue: deque[tuple[str, Row]] = deque()
         self._news: dict[tuple[str, Row], Any] = {}
         self._outgoing: dict[int, dict[int, list[tuple[Row, Any]]]] = {}
@@ -154,6 +160,10 @@ class AnnotatedNode(Node):
             if batch.kind is PartKind.DEAD:
                 dead += [number for number in batch.facts if number not in self._dead]
                 continue
+            if batch.kind is PartKind.GO:
+                named = set(read_facts(batch.provenance, len(batch.rows)))
+                dead += sorted(named.difference(self._dead, dead))
+                continue
             table = self.layout.plan.shipments[batch.shipment].table
             for row, sent in zip(batch.rows, self._algebra.decode(batch.provenance), strict=True):
                 provenance = self._algebra.without(sent, self._dead) if self._dead else sent
@@ -167,6 +177,7 @@ class AnnotatedNode(Node):
         for outbox, ship in self.ships.items():
             self._send(outbox, ship.flush())
         self._work()
+        self._waits = False
 
     def _lose(self, dead: list[int], sender: int | None = None) -> None:
         """Facts died: remove them from all annotations, and look for other derivations of the rows that were lost."""
@@ -176,6 +187,7 @@ class AnnotatedNode(Node):
             if sent.touched(facts):
                 sent.without(facts)
                 if receiver != sender:  # the sender knows already
+                    self._waits = True
                     self._deaths.setdefault(receiver, []).extend(dead)
         for name in self._watched & self.fixpoints.keys():
             for row in self.fixpoints[name].store.touched(facts):
@@ -277,18 +289,49 @@ class AnnotatedNode(Node):
     def collect(self) -> Mapping[int, list[MessagePart]]:
         found: dict[int, list[MessagePart]] = {}
         for receiver, parts in self._outgoing.items():
-            if receiver not in self._sent:  # lazy: a receiver may keep a derivation that another one absorbs
-                self._sent[receiver] = AnnotatedRows(self._algebra, HashTable(), lazy=True)
             found[receiver] = []
             for at, annotated in parts.items():
-                for row, provenance in annotated:
-                    self._sent[receiver].add((at, *row), provenance)
+                if self._notices is not None:
+                    self._note_sent(receiver, at, annotated)
                 rows, provenances = [row for row, _ in annotated], [provenance for _, provenance in annotated]
                 found[receiver].append(MessagePart(PartKind.COME, at, rows, self._algebra.encode(provenances)))
-        for receiver, facts in self._deaths.items():
-            found.setdefault(receiver, []).append(MessagePart(PartKind.DEAD, facts=facts))
-        self._outgoing, self._deaths = {}, {}
+        self._outgoing = {}
+        if self._notices is None:
+            self._collect_deleted(found)
+        else:
+            self._collect_deaths(found, self._notices)
         return found
+
+    def _note_sent(self, receiver: int, at: int, annotated: list[tuple[Row, Any]]) -> None:
+        if receiver not in self._sent:  # lazy: a receiver may keep a derivation that another one absorbs
+            self._sent[receiver] = AnnotatedRows(self._algebra, HashTable(), lazy=True)
+        for row, provenance in annotated:
+            self._sent[receiver].add((at, *row), provenance)
+
+    def _collect_deaths(self, found: dict[int, list[MessagePart]], notices: int) -> None:
+        """Dead facts go with rows for the same receiver, or when there are enough, or when nothing is under way."""
+        held: dict[int, list[int]] = {}
+        for receiver, facts in self._deaths.items():
+            if self._waits and receiver not in found and len(facts) < notices:
+                held[receiver] = facts
+            else:
+                found.setdefault(receiver, []).append(MessagePart(PartKind.DEAD, facts=facts))
+        self._deaths = held
+
+    def _collect_deleted(self, found: dict[int, list[MessagePart]]) -> None:
+        for outbox, ship in self.ships.items():
+            if not isinstance(ship, BufferedShip) or not ship.deleted:
+                continue
+            at, shipment = self.shipments[outbox]
+            going: dict[int, list[tuple[Row, set[int]]]] = {}
+            for row, facts in ship.deleted.items():
+                for receiver in self.receivers(shipment, row):
+                    if receiver != self.number:
+                        going.setdefault(receiver, []).append((row, facts))
+            ship.deleted = {}
+            for receiver, deleted in going.items():
+                rows, written = [row for row, _ in deleted], put_facts(facts for _, facts in deleted)
+                found.setdefault(receiver, []).append(MessagePart(PartKind.GO, at, rows, written))
 
     def close(self) -> None:
         self._dead.clear()
@@ -316,3 +359,9 @@ class AnnotatedNode(Node):
             yield from ship.stored()
         for sent in self._sent.values():
             yield from sent.stored()
+
+
+def _outbox(algebra: Algebra[Any], picks: tuple[Pick, ...], shipping: Shipping) -> MinShip[Any]:
+    if isinstance(shipping, Eager | Lazy):
+        return MinShip(algebra, picks, shipping)
+    return BufferedShip(algebra, picks, shipping)

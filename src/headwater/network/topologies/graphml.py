@@ -2,7 +2,9 @@
 
 A node is called by its label; where labels repeat, by label and id. The latency of a link follows from the places of
 its ends (great circle, light in fibre: 200 km a millisecond) where both are known, the bandwidth from `LinkSpeedRaw`
-(bits a second). Parallel links are one: the fastest. A directed graph gives links that go one way.
+(bits a second), else from `LinkLabel` or `LinkNote` where one states it (`10 Gbps`). Parallel links are one: the one
+with the least latency, and of these the fastest. A directed graph gives links that go one way. A node without a place,
+also one that stands for a cable with several ends (`hyperedge`), has links of the usual latency.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from headwater.network.topologies.link_files import BAD_LINK, LATENCY_MS, MBPS, 
 KM_PER_MS = 200.0
 EARTH_KM = 6371.0
 LEAST_MS = 0.05  # two nodes of one city
+_SPEED = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT])(?:bps|bits?/s|b/s)", re.IGNORECASE)
+_UNITS = {"K": 1e-3, "M": 1.0, "G": 1e3, "T": 1e6}  # in megabits per second
 
 
 def read_graphml(path: Path) -> Topology:
@@ -42,7 +46,7 @@ def read_graphml(path: Path) -> Topology:
         link = _link(graph, names, one, other, values, source, findings)
         if link is not None:
             pair = (link.src, link.dst) if graph.is_directed() or link.src < link.dst else (link.dst, link.src)
-            if pair not in kept or kept[pair].latency > link.latency:
+            if pair not in kept or _rank(link) < _rank(kept[pair]):
                 kept[pair] = link
     reached = {end for link in kept.values() for end in ((link.dst,) if graph.is_directed() else (link.src, link.dst))}
     for node, name in names.items():
@@ -51,7 +55,8 @@ def read_graphml(path: Path) -> Topology:
             hint = "add an edge to it, or remove the node"
             findings.add(UNREACHED, message, _place(source, "node", "id", str(node)), hint=hint)
     findings.settle()
-    return Topology(kept.values(), names.values())
+    known = {names[node]: _place_of(values) for node, values in graph.nodes(data=True)}
+    return Topology(kept.values(), names.values(), {name: place for name, place in known.items() if place is not None})
 
 
 def _parsed(source: Source) -> Any:
@@ -92,13 +97,26 @@ def _link(
             findings.add(BAD_LINK, message, _edge_place(source, one, other), hint=hint)
             return None
     raw = known["LinkSpeedRaw"]
-    mbps = known["mbps"] or (raw / 1e6 if raw else MBPS)
+    mbps = known["mbps"] or (raw / 1e6 if raw and raw > 0 else _labelled(values) or MBPS)
     latency = known["latency_ms"] if known["latency_ms"] is not None else _latency(graph.nodes[one], graph.nodes[other])
     metrics = (("cost", known["cost"]),) if known["cost"] is not None else ()
     both_ways = not graph.is_directed()
     return Link(
         names[one], names[other], latency / 1000, mbps * 1e6, known["loss"] or 0.0, both_ways=both_ways, metrics=metrics
     )
+
+
+def _rank(link: Link) -> tuple[float, float]:
+    """Of several links between two nodes the one with the least latency stays; of these, the fastest."""
+    return link.latency, -link.bandwidth
+
+
+def _labelled(values: dict[str, Any]) -> float | None:
+    """The bandwidth that a label states, as in `10 Gbps`, `155Mbit/s` or `< 2.5 Gbps`, in megabits per second."""
+    found = _SPEED.search(str(values.get("LinkLabel") or values.get("LinkNote") or ""))
+    if found is None or not float(found[1]):
+        return None
+    return float(found[1]) * _UNITS[found[2].upper()]
 
 
 def _number(value: Any) -> float | None:
@@ -109,11 +127,17 @@ def _number(value: Any) -> float | None:
     return found if math.isfinite(found) else None
 
 
+def _place_of(node: dict[str, Any]) -> tuple[float, float] | None:
+    """Latitude and longitude, if both are known."""
+    latitude, longitude = _number(node.get("Latitude")), _number(node.get("Longitude"))
+    return None if latitude is None or longitude is None else (latitude, longitude)
+
+
 def _latency(one: dict[str, Any], other: dict[str, Any]) -> float:
-    places = [_number(node.get(name)) for node in (one, other) for name in ("Latitude", "Longitude")]
-    if any(place is None for place in places):
+    here, there = _place_of(one), _place_of(other)
+    if here is None or there is None:
         return LATENCY_MS
-    lat1, lon1, lat2, lon2 = (math.radians(place or 0.0) for place in places)
+    lat1, lon1, lat2, lon2 = map(math.radians, (*here, *there))
     half = math.sin((lat2 - lat1) / 2) ** 2 + math.cos(lat1) * math.cos(lat2) * math.sin((lon2 - lon1) / 2) ** 2
     return max(LEAST_MS, round(2 * EARTH_KM * math.asin(min(1.0, math.sqrt(half))) / KM_PER_MS, 4))
 

@@ -1,7 +1,7 @@
 """The aggregate functions: how many arguments, which way their value moves, where they may stand.
 
 A monotone aggregate only ever improves as bindings are added, so it may stand inside a recursion: `min`
-falls, `max`, `mcount` and `msum` rise. `count`, `sum` and `avg` may not, unless stages or linearity
+falls, `max`, `mcount` and `msum` rise. `count`, `sum`, `avg` and `collect` may not, unless stages or linearity
 justify it (see `headwater.program.recursion.stages`).
 
 `min<(C, P)>` in a head stands for two columns, the least C and the P that goes with it: `spread` makes of it
@@ -61,6 +61,7 @@ AGGREGATES: Mapping[str, AggregateKind] = MappingProxyType(
             AggregateKind("count", Trend.WAVERS, pools=False),
             AggregateKind("sum", Trend.WAVERS),
             AggregateKind("avg", Trend.WAVERS),
+            AggregateKind("collect", Trend.WAVERS, pools=False),
             AggregateKind("with", Trend.FALLS),
         )
     }

@@ -34,7 +34,7 @@ from headwater.program.recursion.strata import wavers
 
 Place: TypeAlias = tuple[str, int]  # a column of a relation
 
-_ADDS_UP = frozenset({"sum", "count", "avg", "mcount", "msum"})
+_ADDS_UP = frozenset({"sum", "count", "avg", "mcount", "msum", "collect"})
 _NO_REVISIT = frozenset({"inPath", "member", "contains"})
 
 

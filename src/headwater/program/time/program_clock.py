@@ -49,6 +49,12 @@ def lifetime(relation: Relation) -> Lifetime | None:
     )
 
 
+def follows_wall(program: Program) -> bool:
+    """Whether the wall clock alone can move a program's time: a ttl is in units of time, and no stream tells it."""
+    streams = any(relation.kind is Kind.STREAM for relation in program.relations)
+    return clock_type(program) is Type.TIMESTAMP and not streams
+
+
 def clock_type(program: Program) -> Type | None:
     """What the clock shows, a timestamp or an int; None if the program knows no time."""
     kinds = [kind for one in program.relations if (kind := _time_type(one)) is not None]

@@ -99,6 +99,8 @@ def aggregate_type(function: str, inner: tuple[Type | None, ...]) -> Type | None
             return Type.INT
         case "avg":
             return inner[0] if inner[0] is Type.DURATION else Type.FLOAT
+        case "collect":
+            return list_of(inner[0] if inner else None)
         case _:
             return inner[-1] if inner else None
 

@@ -16,7 +16,7 @@ from headwater.engine.reading import Codes, Matrix, TableReader
 from headwater.engine.shard import Change, Shard
 from headwater.plan.model import Plan
 from headwater.provenance.demand.magic_sets import Demand
-from headwater.provenance.demand.questions import Bounds, Impact, RowProvenance, ranked
+from headwater.provenance.demand.questions import Bounds, Impacts, RowProvenance, ranked
 from headwater.provenance.demand.search import Search
 from headwater.provenance.functions import absorption
 from headwater.provenance.functions.absorption import Function
@@ -55,9 +55,7 @@ class Questions:
             return self._bounds(table, codes, chance, check)
         return float(found) if isinstance(found, int) else found
 
-    def impact(
-        self, table: str, views: Mapping[str, Callable[[Matrix], Matrix]], check: Callable[[], None]
-    ) -> list[Impact]:
+    def impact(self, table: str, views: Mapping[str, Callable[[Matrix], Matrix]], check: Callable[[], None]) -> Impacts:
         """The facts of a table by the rows of the views, of those asked for, that are there only because of each."""
         if self.kept is not None:
             return ranked(self.kept.impact(table, views))
@@ -66,7 +64,7 @@ class Questions:
         found: dict[Fact, dict[str, int]] = {}
         for row in rows[reader.inserted(rows)].tolist():
             check()
-            changes = self.shard.without({table: reader.codes([row])})
+            changes = self.shard.suppose({}, {table: reader.codes([row])})
             found[_fact(self.shard, (table, row))] = {
                 view: self._lost(view, asked, changes[view]) if view in changes else 0 for view, asked in views.items()
             }

@@ -43,10 +43,14 @@ class Demand:
     `rules` derive the values asked for, and, of derived tables, the fixed columns of the rows that may be there. The
     bodies in `wholes` are those of the program's rules, each after its question, which stands first: what they meet
     once all is derived is what the row can depend on.
+
+    With `asks_base`, base tables are asked too (`base_questions`), for readers that have to fetch their rows.
     """
 
-    def __init__(self, plan: Plan, table: str, time: int | None = None) -> None:
+    def __init__(self, plan: Plan, table: str, time: int | None = None, *, asks_base: bool = False) -> None:
         """`time`: the column of the table, if any, that is no part of a row's identity."""
+        self._asks_base = asks_base
+        self.base_questions: dict[str, list[TableQuestion]] = {}
         self._tables = {planned.name: planned for planned in plan.tables}
         self._strata = {name: stratum for stratum in plan.strata for name in stratum.tables}
         self._aggregations = {aggregation.table: aggregation for aggregation in plan.aggregations}
@@ -62,7 +66,7 @@ class Demand:
         self._pending: list[TableQuestion] = []
         self.goal = TableQuestion(table, tuple(at for at in self._fixed[table] if at != time))
         self.holds_nulls = plan.holds_nulls
-        if self._tables[table].base:
+        if self._tables[table].base and not asks_base:
             self.bases[table] = self._tables[table]
         else:
             self._ask(self.goal)
@@ -74,14 +78,18 @@ class Demand:
                 self._ask_bindings(self._aggregations[question.table], question)
 
     def _ask(self, question: TableQuestion) -> None:
-        """Ask a derived table; the tables below are asked later."""
+        """Ask a table; those below a derived one are asked later."""
         name = question.table
-        asked = self.questions.setdefault(name, [])
+        base = self._tables[name].base
+        asked = (self.base_questions if base else self.questions).setdefault(name, [])
         if question not in asked:
             asked.append(question)
-            self._pending.append(question)
-            self.tables[name] = _narrowed(self._tables[name], name, self._fixed[name])
             self.tables[question.name] = _narrowed(self._tables[name], question.name, question.columns)
+            if base:
+                self.bases[name] = self._tables[name]
+            else:
+                self._pending.append(question)
+                self.tables[name] = _narrowed(self._tables[name], name, self._fixed[name])
 
     def _ask_below(self, rule: FlatRule, question: TableQuestion) -> None:
         known, fixed = known_variables(rule, self._fixed), self._fixed[rule.table]
@@ -93,10 +101,12 @@ class Demand:
         last.update(name for atom in against for name in goal_names(atom))
         so_far: list[syntax.Goal] = [guard]
         for at, goal in enumerate(goals):
+            bound = {name for before in so_far for name in goal_names(before)}
             if not isinstance(goal, syntax.Atom) or self._tables[goal.relation].base:
+                if isinstance(goal, syntax.Atom) and self._asks_base:
+                    self._hand_on(rule, goal, self._fixed[goal.relation], bound, so_far)
                 so_far.append(goal)
                 continue
-            bound = {name for before in so_far for name in goal_names(before)}
             later = last.union(*map(goal_names, goals[at + 1 :]))
             stage = f"{question.name}'{rule.id}'{at}"
             if len(so_far) > 1:
@@ -106,9 +116,10 @@ class Demand:
         self._derive(rule, rule.table, head, so_far)
         self._meet(rule, head, (guard, *goals))
         for atom in against:
-            if self._tables[atom.relation].base:
+            base = self._tables[atom.relation].base
+            if base:
                 self._meet(rule, head, (guard, *goals, atom))
-            else:
+            if not base or self._asks_base:
                 columns = self._fixed[atom.relation]
                 asked = syntax.Atom(atom.relation, tuple(atom.args[column] for column in columns))
                 self._hand_on(rule, asked, columns, known, so_far)
@@ -165,8 +176,9 @@ class Demand:
         so_far: Iterable[syntax.Goal],
     ) -> None:
         """Ask the table of a goal, given with these columns, by the values that are bound."""
-        table, stratum = self._tables[goal.relation], self._strata[goal.relation]
-        computed = assigned(rule) if stratum.recursive and rule.table in stratum.tables else set()
+        table, stratum = self._tables[goal.relation], self._strata.get(goal.relation)
+        around = stratum is not None and stratum.recursive and rule.table in stratum.tables
+        computed = assigned(rule) if around else set()
         asked: list[int] = []
         wanted: list[Source] = []
         for column, arg in zip(columns, goal.args, strict=True):
@@ -182,7 +194,7 @@ class Demand:
                 case _:
                     pass
         question = TableQuestion(goal.relation, tuple(asked))
-        others = self.questions.get(goal.relation, ())
+        others = (self.base_questions if table.base else self.questions).get(goal.relation, ())
         if len(others) >= _MOST and question not in others:
             question, wanted = TableQuestion(goal.relation, ()), []
         self._ask(question)
@@ -199,7 +211,7 @@ class Demand:
             args = (syntax.Variable(f"C{at}") if at in source.group else syntax.Wildcard() for at in fixed)
             goal = syntax.Atom(source.table, tuple(args))
             head = tuple(Var(group[at].name) for at in self._fixed[plan.table])
-            if not table.base:
+            if not table.base or self._asks_base:
                 self._hand_on(rule, goal, fixed, goal_names(guard), [guard])
             self._derive(rule, plan.table, head, [guard, goal])
             self._meet(rule, head, (guard, goal))

@@ -10,6 +10,7 @@ from numbers import Real
 from typing import Any, TypeAlias
 
 from headwater.core.errors import DataError
+from headwater.core.pictures.html import card, rows_table
 from headwater.provenance.functions import absorption
 from headwater.provenance.functions.absorption import Function
 from headwater.provenance.functions.minimal_sets import MinimalSets
@@ -17,6 +18,8 @@ from headwater.provenance.functions.node_budget import NodeBudget
 from headwater.provenance.functions.variables import Fact
 
 Chances: TypeAlias = Any  # a number, or a mapping of relations to numbers or to mappings of rows to numbers
+
+_SHOWN = 50  # facts that a notebook shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +92,32 @@ class Impact:
     by_view: Mapping[str, int]
 
 
-def ranked(found: Mapping[Fact, Mapping[str, int]]) -> list[Impact]:
+class Impacts(list[Impact]):
+    """Facts with what rests on each alone, most first."""
+
+    def _repr_html_(self) -> str:
+        """The first facts as a table, for notebooks."""
+        shown, most = self[:_SHOWN], max([1, *(impact.rows for impact in self)])
+        rows = [
+            (_named(impact.fact), impact.rows, "█" * round(20 * impact.rows / most), _by_view(impact))
+            for impact in shown
+        ]
+        columns = ("fact", "rows lost without it", "", "by view")
+        return card("Blast radius", rows_table(columns, rows, numbers=(1,), left_out=len(self) - len(shown)))
+
+
+def _named(fact: Fact) -> str:
+    return f"{fact[0]}({', '.join(map(str, fact[1]))})"
+
+
+def _by_view(impact: Impact) -> str:
+    return ", ".join(f"{view} {rows:,}" for view, rows in impact.by_view.items())
+
+
+def ranked(found: Mapping[Fact, Mapping[str, int]]) -> Impacts:
     """Facts by the rows that depend on each alone, most first; at a tie as they came."""
     impacts = [Impact(fact, sum(views.values()), dict(views)) for fact, views in found.items()]
-    return sorted(impacts, key=lambda impact: -impact.rows)
+    return Impacts(sorted(impacts, key=lambda impact: -impact.rows))
 
 
 def first(sets: Iterator[list[Fact]], limit: int | None) -> list[list[Fact]]:

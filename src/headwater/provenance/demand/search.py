@@ -16,7 +16,7 @@ from headwater.engine.shard import Shard
 from headwater.plan import delta_rules
 from headwater.plan.drafts import Draft
 from headwater.plan.model import FlatRule
-from headwater.provenance.demand.magic_sets import Demand
+from headwater.provenance.demand.magic_sets import Demand, TableQuestion
 from headwater.provenance.functions.node_budget import NodeBudget
 from headwater.provenance.worlds.all_derivations import Row, Wanted, with_every_match
 
@@ -37,6 +37,8 @@ class Search:
         if demand.goal.table in self._bases:
             base = self._bases[demand.goal.table]
             self._met[base.name][base.with_keys(demand.goal.columns, key)[1]] = True
+            if demand.goal.name in self._found:
+                self._take(demand.goal.name, [key])
         else:
             self._ask(key)
             self._meet()
@@ -55,6 +57,12 @@ class Search:
             name: [(asked.columns, self._found[asked.name]) for asked in questions]
             for name, questions in self._demand.questions.items()
         }
+
+    def asked_of_base(self) -> dict[TableQuestion, Codes]:
+        """The values that base tables are asked for, where the demand asks them."""
+        asked = (question for questions in self._demand.base_questions.values() for question in questions)
+        found = ((question, self._found[question.name]) for question in asked)
+        return {question: reader.codes(reader.alive()) for question, reader in found}
 
     def _rows(self, *, stated: bool) -> dict[str, Codes]:
         found: dict[str, Codes] = {}

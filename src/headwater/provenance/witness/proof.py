@@ -15,10 +15,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from headwater.core.pictures.drawing import Drawing
+from headwater.core.pictures.html import Line, card, folded
+from headwater.core.pictures.layers import Box, draw_layers
 from headwater.provenance.functions.variables import Fact
 
 _SPECIAL = re.compile(r"[^\w .,:=-]")
 _SHOWN_CHILDREN = 20
+_DRAWN = 200  # steps that a drawing has room for
 _DEEPEST = 40  # a longer chain of steps goes on below the tree, back at the left margin
 
 
@@ -135,6 +139,42 @@ class Proof:
             default=str,
             ensure_ascii=False,
             allow_nan=False,
+        )
+
+    def draw(self) -> Drawing:
+        """The proof as a drawing (SVG): the row on top, base facts below what rests on them."""
+        nodes = list(self.nodes())
+        number = {id(node): at for at, node in enumerate(nodes)}
+        boxes = [
+            Box(
+                node.text,
+                node._note(),
+                tuple(number[id(child)] for child in node.children),
+                node._is_fact(),
+                node.decides,
+            )
+            for node in nodes[:_DRAWN]
+        ]
+        return draw_layers(f"why {self.text}", boxes, max(0, len(nodes) - _DRAWN))
+
+    def _repr_html_(self) -> str:
+        """The proof as a tree that folds, for notebooks."""
+        nodes = list(self.nodes())
+        number = {id(node): at for at, node in enumerate(nodes)}
+        lines = [
+            Line(node.text, node._note(), tuple(number[id(child)] for child in node.children), node._is_fact())
+            for node in nodes
+        ]
+        return card("Proof", folded(lines), note=f"rests on {len(self.facts):,} facts")
+
+    def _is_fact(self) -> bool:
+        return self.reason in (Reason.FACT, Reason.STATED)
+
+    def _note(self) -> str:
+        """What is said of a node beside its row."""
+        said = {Reason.STATED: "fact of the program", Reason.ABSENT: "no row matched"}.get(self.reason, self.rule or "")
+        return (
+            said if self.until is None else f"{said} until {self.until}{' (decides)' if self.decides else ''}".strip()
         )
 
     def to_dot(self) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from headwater.engine.shard import Shard
 from headwater.language.datalog.printer import print_goal, print_rule, print_term
 from headwater.language.syntax import Assign, Atom, Constant, Negation, Variable
 from headwater.language.terms import positive_atoms
-from headwater.plan.model import Absent, FlatRule, Join, Let, Owned, Step, Table, Test, Var
+from headwater.plan.model import Absent, Filter, FlatRule, Join, Let, Owned, Step, Table, Test, Var
 from headwater.program.time.program_clock import FOREVER
 from headwater.provenance.witness.proof import Proof, Reason
 
@@ -24,12 +24,27 @@ _NEAREST = 3
 _TRACED = 10_000
 
 
+@dataclass(frozen=True, slots=True)
+class ProofCrossing:
+    """What a proof needs to know where rows of several shards are in one: nothing of it shows in the proof."""
+
+    sent: Mapping[tuple[str, int], tuple[str, int]] = field(default_factory=dict)  # by the row that arrived
+    parts: frozenset[str] = frozenset()  # tables that no user knows; their rows stand for those they are derived from
+    names: Mapping[str, str] = field(default_factory=dict)  # the tables whose rows others hold, as they are
+
+
+_NONE = ProofCrossing()
+
+
 class ProofReader:
     """Answers `why` and `whynot` about the rows of a shard."""
 
-    def __init__(self, shard: Shard, moment: Callable[[int], Any] = lambda code: code) -> None:
-        """`moment` gives a time of the clock as users write it."""
+    def __init__(
+        self, shard: Shard, moment: Callable[[int], Any] = lambda code: code, crossing: ProofCrossing = _NONE
+    ) -> None:
+        """`moment` gives a time of the clock as users write it; `crossing` is for rows gathered from several shards."""
         self._shard = shard
+        self._crossing = crossing
         self._plan = shard.plan
         self._tables = tables(shard.stores)
         self._moment = moment
@@ -40,15 +55,18 @@ class ProofReader:
     def proof(self, table: str, row: int) -> Proof:
         """The proof of a stored row."""
         made: dict[tuple[str, int], Proof] = {}
-        start = self._kept(table, row)
+        start = self._stored(table, row)
         root = made[start] = self._node(*start)
         pending = [start]
+        facts: dict[tuple[str, tuple[Any, ...]], tuple[str, int]] = {}  # of several shards: any may hold a copy
         while pending:
             name, row = pending.pop()
             node = made[name, row]
-            for parent in (self._kept(*used) for used in self._parents(name, row)):
+            for parent in (self._stored(*used) for used in self._parents(name, row)):
                 if parent not in made:
-                    made[parent] = self._node(*parent)
+                    found = made[parent] = self._node(*parent)
+                    if self._crossing is not _NONE and found.reason in (Reason.FACT, Reason.STATED):
+                        made[parent] = made[facts.setdefault((found.relation, found.row), parent)]
                     pending.append(parent)
                 node.children.append(made[parent])
             node.children.extend(self._absences(name, row))
@@ -61,14 +79,27 @@ class ProofReader:
             made[key].decides = end == min(ends.values())
         return root
 
-    def _kept(self, table: str, row: int) -> tuple[str, int]:
+    def _stored(self, table: str, row: int) -> tuple[str, int]:
         """Where the row's own witness is: a relation that shows the best rows of another names the row there."""
         kept = f"{table}'kept"
-        return (kept, self._tables[table].witness(row).rows[0]) if kept in self._tables else (table, row)
+        return self._sent((kept, self._tables[table].witness(row).rows[0]) if kept in self._tables else (table, row))
+
+    def _sent(self, found: tuple[str, int]) -> tuple[str, int]:
+        """Where a row was derived that has arrived from another shard."""
+        while self._crossing.sent:
+            witness = self._tables[found[0]].witness(found[1])
+            atoms = () if witness.rule is None else self._plan.rules[witness.rule].atoms
+            sent = self._crossing.sent.get((atoms[0], witness.rows[0])) if len(atoms) == 1 else None
+            if sent is None:
+                break
+            found = sent
+        return found
 
     def _node(self, name: str, row: int) -> Proof:
         reader = self._tables[name]
-        table, values, witness = reader.table, self._values(reader, row), reader.witness(row)
+        name = self._crossing.names.get(name, name)
+        table, witness = self._tables[name].table, reader.witness(row)
+        values = self._values(reader, row, table)
         relation, text = table.stands_for or name, _atom(table, values)
         if table.bag:
             bound = (f"{column} = {_shown(value)}" for column, value in zip(table.columns, values, strict=True))
@@ -90,22 +121,25 @@ class ProofReader:
     def _label(self, origin: int) -> str:
         if origin not in self._labels:
             rule = self._plan.program_rules[origin]
-            self._labels[origin] = rule.label or print_rule(rule.origin or rule)
+            shown = rule.origin or rule
+            self._labels[origin] = rule.label or print_rule(shown) + (f"  % {shown.note}" if shown.note else "")
         return self._labels[origin]
 
-    def _values(self, reader: TableReader, row: int) -> tuple[Any, ...]:
-        """The row as written; a time that is not kept is None."""
-        symbols, nullable = self._shard.symbols, reader.table.nullable
+    def _values(self, reader: TableReader, row: int, table: Table) -> tuple[Any, ...]:
+        """The row as written; a time that is not kept is None, a value that all rows have stands in the table."""
+        symbols, nullable = self._shard.symbols, table.nullable
         codes = reader.row(row)
         return tuple(
-            None
-            if column.at is None or (column.at in nullable and codes[column.at] == null_code(column.type))
+            column.value
+            if column.at is None
+            else None
+            if (column.at in nullable and codes[column.at] == null_code(column.type))
             else codes[column.at]
             if column.type is Type.INT
             else seen(symbols.values[codes[column.at]], column.type)
             if column.type.is_symbolic
             else _value(codes[column.at], column.type, symbols)
-            for column in reader.table.written
+            for column in table.written
         )
 
     def _parents(self, table: str, row: int) -> Iterator[tuple[str, int]]:
@@ -123,27 +157,45 @@ class ProofReader:
 
     def _used(self, table: str, row: int) -> Iterator[tuple[str, int]]:
         """The rows that a derivation uses, in order; in the place of a part's row those that it stands for."""
-        waiting = [(table, row)]
+        waiting = [*reversed(self._below(table, row))]
         while waiting:
             name, at = waiting.pop()
-            if (name, at) == (table, row) or self._tables[name].table.part:
-                witness = self._tables[name].witness(at)
-                assert witness.rule is not None
-                atoms = self._plan.rules[witness.rule].atoms
-                waiting += reversed([*zip(atoms, witness.rows, strict=False)])
+            if self._is_part(name):
+                waiting += reversed(self._below(name, at))
             elif not self._tables[name].table.asks:
                 yield name, at
 
+    def _below(self, table: str, row: int) -> list[tuple[str, int]]:
+        """The rows that a row's own rule has met."""
+        name, at = self._sent((table, row))
+        witness = self._tables[name].witness(at)
+        assert witness.rule is not None
+        return [*zip(self._plan.rules[witness.rule].atoms, witness.rows, strict=False)]
+
+    def _is_part(self, name: str) -> bool:
+        return self._tables[name].table.part or name in self._crossing.parts
+
     def _absences(self, table: str, row: int) -> Iterator[Proof]:
-        witness = self._tables[table].witness(row)
-        if witness.rule is None or not self._plan.rules[witness.rule].negated:
-            return
-        rule = self._plan.rules[witness.rule]
-        batch = self._bindings(rule, witness.rows)
-        for goal in rule.body:
-            if isinstance(goal, Negation):
-                shown = [self._argument(arg, rule, batch) for arg in goal.atom.args]
-                yield Proof(goal.atom.relation, (), Reason.ABSENT, text=f"{goal.atom.relation}({', '.join(shown)})")
+        """The negated goals of a derivation, and of the parts that it uses."""
+        waiting = [(table, row)]
+        while waiting:
+            name, at = self._sent(waiting.pop())
+            witness = self._tables[name].witness(at)
+            if witness.rule is None:
+                continue
+            rule = self._plan.rules[witness.rule]
+            used = zip(rule.atoms, witness.rows, strict=False)
+            waiting += reversed([(name, at) for name, at in used if self._is_part(name)])
+            batch = self._bindings(rule, witness.rows) if rule.negated else None
+            for goal in rule.body:
+                if isinstance(goal, Negation) and batch is not None:
+                    negated = self._tables[goal.atom.relation].table
+                    shown = [self._argument(arg, rule, batch) for arg in goal.atom.args]
+                    for at, column in enumerate(negated.written):
+                        if column.value is not None:
+                            shown.insert(at, _shown(column.value))
+                    relation = self._crossing.names.get(goal.atom.relation, goal.atom.relation)
+                    yield Proof(relation, (), Reason.ABSENT, text=f"{relation}({', '.join(shown)})")
 
     def _argument(self, arg: Any, rule: FlatRule, batch: Batch) -> str:
         if isinstance(arg, Variable) and arg.name in batch.columns:
@@ -199,7 +251,7 @@ class ProofReader:
         groups = [pick.group for pick in reader.table.picks]
         groups += [plan.group for plan in self._plan.aggregations if plan.table == table]
         rows = {row for group in groups for row in reader.with_keys(group, key[:, list(group)])[1].tolist()}
-        return [_atom(reader.table, self._values(reader, row)) for row in sorted(rows)]
+        return [_atom(reader.table, self._values(reader, row, reader.table)) for row in sorted(rows)]
 
     def _other_value(self, runner: Runner, batch: Batch, key: Codes, text: str) -> Attempt:
         """A rule that derives rows of the same group: this one, which is not among the best, or others."""
@@ -212,12 +264,12 @@ class ProofReader:
 
     def _goal(self, step: Step, rule: FlatRule) -> str:
         match step:
-            case Join(pattern=meet) if self._tables[meet.table].table.asks:
+            case Join(pattern=meet) | Filter(pattern=meet) if self._tables[meet.table].table.asks:
                 return "nothing asks for it"
-            case Join(atom=atom) if any(self._tables[name].table.part for name in rule.atoms):
+            case Join(atom=atom) | Filter(atom=atom) if any(self._tables[name].table.part for name in rule.atoms):
                 stored = [goal for goal in rule.body if isinstance(goal, Atom)]
                 return ", ".join(map(print_goal, self._opened(stored[atom])))
-            case Join(atom=atom):
+            case Join(atom=atom) | Filter(atom=atom):
                 origin = self._plan.program_rules[rule.origin]
                 written = [goal for goal in (origin.origin or origin).body if isinstance(goal, Atom)]
                 stored = [goal for goal in rule.body if isinstance(goal, Atom)]
@@ -242,9 +294,13 @@ class ProofReader:
             return
         own = (rule for rule in self._plan.program_rules if rule.head.relation == atom.relation)
         defined = next(rule for rule in own if all(goal.relation != atom.relation for goal in positive_atoms(rule)))
+        called = {
+            own.name: arg for own, arg in zip(defined.head.args, atom.args, strict=True) if isinstance(own, Variable)
+        }
         for goal in positive_atoms(defined):
             if not self._tables[goal.relation].table.asks:
-                yield from self._opened(goal)
+                args = tuple(called.get(arg.name, arg) if isinstance(arg, Variable) else arg for arg in goal.args)
+                yield from self._opened(replace(goal, args=args))
 
     def _nearest(self, batch: Batch, rule: FlatRule) -> Iterator[dict[str, Any]]:
         names = [name for name in batch.columns if "'" not in name]
@@ -296,7 +352,7 @@ def _value(code: int, kind: Type, symbols: Symbols) -> Any:
 def _atom(table: Table, values: tuple[Any, ...]) -> str:
     """A row as text; a time that is not kept is `_`."""
     pairs = zip(table.written, values, strict=True)
-    shown = ("_" if column.at is None else _shown(value) for column, value in pairs)
+    shown = ("_" if column.at is None and column.value is None else _shown(value) for column, value in pairs)
     return f"{table.stands_for or table.name}({', '.join(shown)})"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from headwater.core.types import Type
-from headwater.engine.codes.symbols import NULL, Symbols, code_floats, code_of_float, null_code
+from headwater.engine.codes.symbols import NULL, Symbols, code_floats, code_of_float, decode, null_code
 from headwater.engine.reading import best_first, order_keys
 from headwater.plan.model import Aggregation, Measure, Pick, Table
 from headwater.provenance.functions import absorption
@@ -42,7 +42,7 @@ def _placed(
     pick: Pick, table: Table, rows: list[Row], candidates: Candidates, symbols: Symbols, budget: NodeBudget
 ) -> Iterable[tuple[Row, Function]]:
     ranked = np.array([[row[column] for column in pick.ranked] for row in rows], dtype=np.int64)
-    keys = best_first(table, pick, ranked, symbols)
+    keys = best_first(table, pick, ranked, symbols, np.zeros(len(rows), dtype=np.int64))
     by_value: dict[int, list[Row]] = {}
     for key, row in sorted(zip(keys.tolist(), rows, strict=True)):
         by_value.setdefault(key, []).append(row)
@@ -79,13 +79,13 @@ def aggregated(
             states = _with_binding(plan, states, codes, places, function, budget)
         for state, function in states.items():
             if state:
-                budget.add(found, _finished(plan, group, state, width), function)
+                budget.add(found, _finished(plan, group, state, width, symbols), function)
     return found
 
 
 def _ranks(codes: list[int], measure: Measure, symbols: Symbols) -> dict[int, int]:
     """Each value's place in the order of values, where that matters."""
-    values = [code for code in codes if code != NULL] if measure.function in ("min", "max") else []
+    values = [code for code in codes if code != NULL] if measure.function in ("min", "max", "collect") else []
     return dict(zip(values, order_keys(np.array(values, dtype=np.int64), measure.type, symbols).tolist(), strict=True))
 
 
@@ -121,6 +121,8 @@ def _moved(measure: Measure, state: Any, code: int, rank: int) -> Any:
             return (rank, code) if state is None else min(state, (rank, code))
         case "max":
             return (rank, code) if state is None else max(state, (rank, code))
+        case "collect":
+            return tuple(sorted((*(state or ()), (rank, code))))
         case _ if _is_whole(measure):
             total, count = state or (0, 0)
             return total + code, count + 1
@@ -132,16 +134,16 @@ def _is_whole(measure: Measure) -> bool:
     return measure.type is not Type.FLOAT and (measure.function == "avg" or measure.result is not Type.FLOAT)
 
 
-def _finished(plan: Aggregation, group: Row, state: tuple[Any, ...], width: int) -> Row:
+def _finished(plan: Aggregation, group: Row, state: tuple[Any, ...], width: int, symbols: Symbols) -> Row:
     row = [0] * width
     for column, code in zip(plan.group, group, strict=True):
         row[column] = code
     for column, measure, reached in zip(plan.positions, plan.measures, state, strict=True):
-        row[column] = _value(measure, reached)
+        row[column] = _value(measure, reached, symbols)
     return tuple(row)
 
 
-def _value(measure: Measure, state: Any) -> int:
+def _value(measure: Measure, state: Any, symbols: Symbols) -> int:
     match measure.function:
         case "count":
             return int(state or 0)
@@ -149,6 +151,9 @@ def _value(measure: Measure, state: Any) -> int:
             return null_code(measure.result)
         case "min" | "max":
             return int(state[1])
+        case "collect":
+            codes = np.array([code for _, code in state], dtype=np.int64)
+            return symbols.number(tuple(decode(codes, measure.type, symbols, nullable=False)))
         case _ if _is_whole(measure):
             total, count = state
             return code_of_float(total / count) if measure.function == "avg" else int(total)

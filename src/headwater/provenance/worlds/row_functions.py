@@ -235,7 +235,9 @@ class RowFunctions:
 def values_of(table: Table, codes: Sequence[int], symbols: Symbols) -> tuple[Any, ...]:
     """One row as values, in the columns that a user wrote."""
     return tuple(
-        to_values(np.array([codes[at]], dtype=np.int64), kind, symbols, nullable=at in table.nullable)[0]
-        for at, kind in ((column.at, column.type) for column in table.written)
-        if at is not None
+        value
+        if at is None
+        else to_values(np.array([codes[at]], dtype=np.int64), kind, symbols, nullable=at in table.nullable)[0]
+        for at, kind, value in ((column.at, column.type, column.value) for column in table.written)
+        if at is not None or value is not None
     )

@@ -22,7 +22,7 @@ from headwater.core.errors import BudgetSpent
 from headwater.core.types import Type
 from headwater.engine.codes.symbols import NULL, code_of_float, null_code
 from headwater.engine.reading import Codes, Symbols, context
-from headwater.plan.model import Aggregation, Best, Contribution, Pick, Plan, PlannedStratum, Table
+from headwater.plan.model import Aggregation, Best, Contribution, Measure, Pick, Plan, PlannedStratum, Table
 from headwater.provenance.functions import absorption
 from headwater.provenance.functions.absorption import Function
 from headwater.provenance.functions.node_budget import NodeBudget
@@ -262,8 +262,13 @@ class Worlds(RowFunctions):
             kind, code = table.types[column], row[column]
             if column in table.nullable and code == null_code(kind):
                 codes.append(NULL)
-            elif kind is Type.INT and (measure.type if measure.function == "avg" else measure.result) is Type.FLOAT:
+            elif kind is Type.INT and _added_as(measure) is Type.FLOAT:
                 codes.append(code_of_float(float(code)))
             else:
                 codes.append(code)
         return tuple(codes)
+
+
+def _added_as(measure: Measure) -> Type:
+    """The type in which a measure takes its values."""
+    return measure.type if measure.function in ("avg", "collect") else measure.result

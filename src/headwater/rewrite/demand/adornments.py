@@ -17,11 +17,13 @@ from headwater.program.questions import is_parameter
 from headwater.program.recursion.aggregates import AGGREGATES
 from headwater.program.recursion.cycles import cycles
 from headwater.rewrite.demand.bindable import Columns, bindable_columns, can_be_asked, fixed_columns
+from headwater.rewrite.demand.computed_values import kinds_of
 from headwater.rewrite.demand.sideways import GoalUse, uses, variables_at
 
 _WHOLE: Columns = ()
 _MOST = 3
 BELOW = "a recursion would ask for it row by row"
+ENDLESS = "what its recursion computes would be asked for, and lead to ever new values"
 TOO_MANY = "it is asked for by too many different columns"
 
 
@@ -40,11 +42,14 @@ class Adornments:
     def __init__(self, program: Program, whole: Mapping[str, str]) -> None:
         self.program = program
         self.whole = dict(whole)
+        self.refused: dict[str, str] = {}  # why relations are asked whole by those who know some of it
         self.fixed = fixed_columns(program)
-        self.bindable = bindable_columns(program, self.fixed)
+        self.bindable, self._refused = bindable_columns(program, self.fixed)
         self.derived = frozenset(self.bindable) | {rule.head.relation for rule in program.rules if rule.body}
         self.asked: dict[str, frozenset[Columns]] = {}
         self._own = {name: cycle.relations for cycle in cycles(program) for name in cycle.relations}
+        relations = {relation.name: relation for relation in program.relations}
+        self._kinds = {rule: kinds_of(rule, relations) for rule in program.rules}
         self._rules_of: dict[str, list[Rule]] = {}
         self._counts: set[str] = set()
         for rule in program.rules:
@@ -61,12 +66,17 @@ class Adornments:
 
     def query_columns(self, query: Query) -> Columns:
         """The columns of a queried relation whose values the query names."""
-        name = query.atom.relation
-        return tuple(
-            at
-            for at, arg in enumerate(query.atom.args)
-            if (can_be_asked(arg) or is_parameter(arg, query)) and at in self.bindable.get(name, ())
-        )
+        return tuple(at for at in self._named(query) if at in self.bindable.get(query.atom.relation, ()))
+
+    def _named(self, query: Query) -> Columns:
+        args = enumerate(query.atom.args)
+        return tuple(at for at, arg in args if can_be_asked(arg) or is_parameter(arg, query))
+
+    def _note(self, name: str, named: Columns, columns: Columns) -> None:
+        """Keep why a relation is derived whole although values are named."""
+        reasons = self._refused.get(name, {})
+        if named and not columns and named[0] in reasons:
+            self.refused.setdefault(name, reasons[named[0]])
 
     def questions(self) -> Iterator[RuleUse]:
         """What follows from every way to ask a relation, through each of its rules."""
@@ -78,7 +88,7 @@ class Adornments:
         for columns in sorted(self.asked[name]):
             for rule in self._rules_of.get(name, ()):
                 given = variables_at(rule.head.args, columns)
-                for use in uses(rule, given, own=own, derived=self.derived, fixed=self.fixed):
+                for use in uses(rule, given, own=own, derived=self.derived, fixed=self.fixed, kinds=self._kinds[rule]):
                     yield RuleUse(rule, columns, use)
 
     def known(self, use: GoalUse) -> Columns:
@@ -91,11 +101,16 @@ class Adornments:
 
     def _spread(self) -> None:
         for query in self.program.queries:
-            self._ask(query.atom.relation, self.query_columns(query))
+            columns = self.query_columns(query)
+            self._note(query.atom.relation, self._named(query), columns)
+            self._ask(query.atom.relation, columns)
         pending = list(self.asked)
         while pending:
             found = [each.use for each in self._questions_of(pending.pop())]
             for use in found:
+                self._note(use.relation, use.named, self.known(use))
+                if use.endless and not self.known(use):
+                    self.refused.setdefault(use.relation, ENDLESS)
                 if use.wider and not self.known(use):
                     self.whole.setdefault(use.relation, BELOW)
             pending += [use.relation for use in found if self._ask(use.relation, self.known(use))]
@@ -120,3 +135,12 @@ class Adornments:
             self.whole[name] = TOO_MANY
             return frozenset({_WHOLE})
         return ways | {columns}
+
+
+def asked_one_way(program: Program) -> list[tuple[str, Columns]]:
+    """The relations that recur through themselves alone and are asked by the same columns everywhere; and these."""
+    recursive = [next(iter(cycle.relations)) for cycle in cycles(program) if len(cycle.relations) == 1]
+    if not program.queries or not recursive:
+        return []
+    asked = Adornments(program, {}).restricted
+    return [(name, next(iter(asked[name]))) for name in recursive if len(asked.get(name, ())) == 1]

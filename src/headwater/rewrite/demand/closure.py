@@ -9,6 +9,11 @@ All three hold the same rows if what a way carries (its cost, its list of nodes,
 steps by an operation that does not care how they are bracketed. `JoinedValue` lists the known ones. The body of the
 rule without recursion is the step; the step of a linear rule must be the same up to the names of its variables.
 
+A recursion that keeps the best value of its ways (`path(X, Y, min<C>)`) is one too: sums, `larger` and `smaller` never
+turn a better value into a worse one, so the best way is found from either side. The ends of ways may have to differ
+(`X != Y`), where a way that comes past one of its ends on the way is of no use: without values, with steps that all
+count the same, or for the widest way.
+
 Guarantees: `turned` derives the same rows, given that sums are not of floats, which depend on their order by rounding.
 """
 
@@ -19,12 +24,14 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import permutations
 
+from headwater.language.datalog.printer import print_rule
 from headwater.language.syntax import (
     Aggregate,
     Assign,
     Atom,
     Binary,
     Call,
+    Comparison,
     Constant,
     Goal,
     Head,
@@ -35,7 +42,11 @@ from headwater.language.syntax import (
     Wildcard,
 )
 from headwater.language.terms import assigned, goal_names, goal_terms, names, variables, with_terms
+from headwater.program.recursion.aggregates import PICK_ONE
+from headwater.rewrite.demand.readable import readable
 from headwater.rewrite.substitution import substitute_term
+
+_FAR, _VALUE, _JOINED = "Far'1", "Value", "Joined"
 
 
 class Side(Enum):
@@ -58,6 +69,10 @@ class JoinedValue(Enum):
     LAST = "last"
 
 
+_ISOTONE = (JoinedValue.SUM, JoinedValue.LARGER, JoinedValue.SMALLER)
+"""Of two values, the better one stays at least as good when the same is joined to both."""
+
+
 @dataclass(frozen=True, slots=True)
 class Closure:
     """Ways from the `source` column to the `target` column of a relation; `values` says how the others are joined."""
@@ -67,6 +82,8 @@ class Closure:
     target: int
     values: Mapping[int, JoinedValue]
     steps: tuple[Rule, ...]  # the rules without recursion
+    best: str | None = None  # the aggregate that keeps the best value of a way
+    apart: bool = False  # of longer ways, the ends must differ
 
     @property
     def sums(self) -> tuple[int, ...]:
@@ -75,8 +92,76 @@ class Closure:
 
 def find_closure(name: str, rules: Sequence[Rule]) -> Closure | None:
     """The closure that all rules for a relation make; None if they make none."""
-    if any(isinstance(arg, Aggregate) for rule in rules for arg in rule.head.args) or not all(r.body for r in rules):
+    if not all(rule.body for rule in rules):
         return None
+    found = _best_closure(name, rules)
+    if found is not None:
+        return found
+    around = [rule for rule in rules if _recursive_goals(rule, name)]
+    if not all(any(_ends_differ(goal, rule) for goal in rule.body) for rule in around):
+        return None
+    found = _best_closure(name, [_any_ends(rule) for rule in rules])
+    if found is None or not _gains_nothing(found) or not all(_tells_apart(rule, found) for rule in rules):
+        return None
+    return replace(found, steps=tuple(rule for rule in rules if rule not in around), apart=True)
+
+
+def _ends_differ(goal: Goal, rule: Rule) -> bool:
+    """Whether a goal says that two values of the head differ."""
+    heads = [_bare(arg) for arg in rule.head.args if isinstance(arg, Variable)]
+    return isinstance(goal, Comparison) and goal.op == "!=" and goal.left in heads and goal.right in heads
+
+
+def _any_ends(rule: Rule) -> Rule:
+    return replace(rule, body=tuple(goal for goal in rule.body if not _ends_differ(goal, rule)))
+
+
+def _tells_apart(rule: Rule, closure: Closure) -> bool:
+    """Whether the values that a rule wants to differ are the ends of a way."""
+    ends = {_bare(_plain(rule.head.args[at])) for at in (closure.source, closure.target)}
+    found = [goal for goal in rule.body if isinstance(goal, Comparison) and _ends_differ(goal, rule)]
+    return all({goal.left, goal.right} == ends for goal in found)
+
+
+def _gains_nothing(closure: Closure) -> bool:
+    """Whether a way that comes past one of its ends on the way is never better than one that does not."""
+    if not closure.values:
+        return True
+    match closure.best, list(closure.values.items()):
+        case "min" | "mmin", [(at, JoinedValue.SUM)]:
+            steps = [_meant(plain_valued(step), at) for step in closure.steps]
+            return all(isinstance(step, Constant) and isinstance(step.value, int) and step.value >= 0 for step in steps)
+        case ("min" | "mmin", [(_, JoinedValue.LARGER)]) | ("max" | "mmax", [(_, JoinedValue.SMALLER)]):
+            return True
+    return False
+
+
+def _best_closure(name: str, rules: Sequence[Rule]) -> Closure | None:
+    """The same for rules that say nothing of both ends of a way."""
+    picked = {tuple((at, arg.function) for at, arg in _aggregates(rule.head)) for rule in rules}
+    if picked == {()}:
+        return _closure(name, rules)
+    match list(picked):
+        case [((at, function),)] if function in PICK_ONE:
+            found = _closure(name, [plain_valued(rule) for rule in rules])
+            if found is not None and found.values.get(at) in _ISOTONE:
+                steps = tuple(rule for rule in rules if not _recursive_goals(rule, name))
+                return replace(found, steps=steps, best=function)
+    return None
+
+
+def plain_valued(rule: Rule) -> Rule:
+    """A rule that says which values there are, and not that the best is kept."""
+    args = (arg.args[0] if isinstance(arg, Aggregate) else arg for arg in rule.head.args)
+    return replace(rule, head=replace(rule.head, args=tuple(args)))
+
+
+def _aggregates(head: Head) -> list[tuple[int, Aggregate]]:
+    return [(at, arg) for at, arg in enumerate(head.args) if isinstance(arg, Aggregate)]
+
+
+def _closure(name: str, rules: Sequence[Rule]) -> Closure | None:
+    """The same for rules without aggregates."""
     steps = [rule for rule in rules if not _recursive_goals(rule, name)]
     around = [rule for rule in rules if _recursive_goals(rule, name)]
     if not steps or not around:
@@ -94,11 +179,21 @@ def find_closure(name: str, rules: Sequence[Rule]) -> Closure | None:
 
 
 def turned(closure: Closure, side: Side, written: Rule | None) -> Iterator[Rule]:
-    """The recursive rules of a closure, from a side; users see the rule that was `written`, or else the step."""
+    """The recursive rules of a closure, from a side, with a note of the one that was `written`, if it was one."""
+    seen = None if written is None else written.origin or written
     for step in closure.steps:
-        origin = step if written is None else written
-        made = _Turned(closure, step, side).rule()
-        yield replace(made, label=None if written is None else written.label, origin=origin.origin or origin)
+        plain = plain_valued(_any_ends(step) if closure.apart else step)
+        made = readable(_Turned(closure, plain, side).rule(), plain, seen, _made(closure))
+        made = replace(made, head=_with_best(made.head, step.head))
+        yield made if seen is None else replace(made, label=seen.label, note=f"turned from {print_rule(seen)}")
+
+
+def _with_best(head: Head, written: Head) -> Head:
+    """A head that keeps the best value where another one does."""
+    args = list(head.args)
+    for at, arg in _aggregates(written):
+        args[at] = replace(arg, args=(_plain(args[at]),))
+    return replace(head, args=tuple(args))
 
 
 # Recognising
@@ -253,6 +348,11 @@ def _is_path(step: Rule, at: int, source: int, target: int) -> bool:
 # Writing
 
 
+def _made(closure: Closure) -> frozenset[str]:
+    """The names of variables that `_Turned` makes."""
+    return frozenset({_FAR, *(f"{word}'{at}" for word in (_VALUE, _JOINED) for at in closure.values)})
+
+
 class _Turned:
     """A recursive rule made from a step."""
 
@@ -265,7 +365,7 @@ class _Turned:
     def rule(self) -> Rule:
         left = self.side is Side.LEFT
         source, target = self.closure.source, self.closure.target
-        far = Variable("Far'1", location=self._mark(source if left else target))
+        far = Variable(_FAR, location=self._mark(source if left else target))
         goal: list[Term] = [Wildcard() for _ in self.args]
         head: list[Term | Aggregate] = list(self.args)
         goal[source], goal[target] = (far, self.here) if left else (self.there, far)
@@ -273,15 +373,17 @@ class _Turned:
         columns = list(self.closure.values)
         body: list[Goal] = [each for each in self.step.body if each not in _value_goals(self.step, columns)]
         for at, joined in self.closure.values.items():
-            other = Variable(f"Value'{at}", location=self._mark(at))
+            other = Variable(f"{_VALUE}'{at}", location=self._mark(at))
             term, uses = self._value(joined, _meant(self.step, at), other)
             if uses:
                 goal[at] = other
             if isinstance(term, Variable | Constant):
                 head[at] = term
             else:
-                head[at] = Variable(f"Joined'{at}")
-                body.append(Assign(Variable(f"Joined'{at}"), term))
+                head[at] = Variable(f"{_JOINED}'{at}")
+                body.append(Assign(Variable(f"{_JOINED}'{at}"), term))
+        if self.closure.apart:
+            body.append(Comparison("!=", _bare(_plain(head[source])), _bare(_plain(head[target]))))
         marked = tuple(_marked(arg, self._mark(at)) for at, arg in enumerate(goal))
         atoms: tuple[Goal, ...] = (Atom(self.step.head.relation, marked),)
         whole = (*atoms, *body) if left else (*_atoms(body), *atoms, *_others(body))

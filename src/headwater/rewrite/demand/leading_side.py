@@ -8,7 +8,8 @@ Guarantees: the same rows in every relation (see `closure`). Where values of a w
 if the data shows that they are, the program runs without this (`CompiledProgram.fitted`).
 
 Does not fire where nothing, both ends or several sides are asked for, where the recursion already hands on what is
-asked, for rows with a time, or where fewer rows could be kept afterwards (`aggregate_selection`).
+asked, for rows with a time, for rules that say their join order, which would not be that of the turned rule, or where
+fewer rows could be kept afterwards (`aggregate_selection`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import replace
 
 from headwater.core.types import Type
 from headwater.language.syntax import Rule
+from headwater.language.terms import positive_atoms
 from headwater.program.model import Program, Relation
 from headwater.program.recursion.cycles import cycles
 from headwater.rewrite.aggregate_selection import aggregate_selection
@@ -39,13 +41,19 @@ def leading_side(program: Program) -> Program:
 
 
 def _turned(program: Program, name: str, way: Columns) -> Program:
-    relation = program.relation(name)
-    rules = [rule for rule in program.rules if rule.head.relation == name]
-    closure = None if relation.time is not None or relation.key is not None else find_closure(name, rules)
+    closure = find_closure(name, [rule for rule in program.rules if rule.head.relation == name])
     side = None if closure is None else _better_side(closure, way)
-    if closure is None or side is None or _has_floats(relation, closure):
+    return program if closure is None or side is None else written_from(program, name, closure, side)
+
+
+def written_from(program: Program, name: str, closure: Closure, side: Side) -> Program:
+    """The program with a closure written from a side; the program itself where that would change rows or keep more."""
+    relation = program.relation(name)
+    if relation.time is not None or relation.key is not None or not is_exact(relation, closure):
         return program
-    around = [rule for rule in rules if rule not in closure.steps]
+    if any(says_order(rule) for rule in program.rules if rule.head.relation == name):
+        return program
+    around = [rule for rule in program.rules if rule.head.relation == name and rule not in closure.steps]
     written = around[0] if len(around) == 1 else None
     made = list(turned(closure, side, written))
     after = replace(
@@ -74,10 +82,17 @@ def _better_side(closure: Closure, way: Columns) -> Side | None:
     return None if side is closure.side else side
 
 
-def _has_floats(relation: Relation, closure: Closure) -> bool:
-    return any(
-        relation.columns[at].type not in (None, Type.INT) or relation.columns[at].nullable for at in closure.sums
-    )
+def says_order(rule: Rule) -> bool:
+    """Whether a rule says in which order its goals are joined."""
+    return any(atom.turn is not None for atom in positive_atoms(rule))
+
+
+def is_exact(relation: Relation, closure: Closure) -> bool:
+    """Whether values come out the same in any order, as far as types are known."""
+    joined = closure.sums if closure.best is None else tuple(closure.values)
+    columns = [relation.columns[at] for at in joined]
+    sums = [relation.columns[at] for at in closure.sums]
+    return not any(each.nullable for each in columns) and all(each.type in (None, Type.INT) for each in sums)
 
 
 def _kept(program: Program, name: str) -> object:

@@ -3,7 +3,8 @@
 `query reach(17, Y)` needs the rows of 17 and of what they rest on, not all pairs. A restricted relation `p` gets a
 relation `p'asked` of the values asked for. A query's constants are facts of it; rules derive what else follows: when
 `p` is asked by X and `p(X, Y) :- e(X, Z), p(Z, Y).`, then `p'asked(Z) :- p'asked(X), e(X, Z).` Every rule for `p` gets
-the goal `p'asked(X)`, unless a goal over `p` itself, asked by the same values, makes sure of it.
+the goal `p'asked(X)`, unless a goal over `p` itself, asked by the same values, makes sure of it. A rule that computes X
+compares what it computes with what is asked for.
 
 Why the answers stay the same. Every row of a body that derives a row asked for is asked for, by `sideways`; so, by
 induction over derivations, stratum by stratum, all rows asked for are derived. Those that are derived are rows of the
@@ -19,7 +20,7 @@ and is no output cannot be read: see `Relation.ways`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from headwater.language.syntax import Atom, Constant, Goal, Head, Rule, Term, Variable
@@ -31,6 +32,7 @@ from headwater.program.recursion.strata import wavers
 from headwater.program.recursion.stratified import cycle_problems
 from headwater.rewrite.demand.adornments import Adornments
 from headwater.rewrite.demand.bindable import Columns
+from headwater.rewrite.demand.computed_values import compared, tested
 
 _NO_STRATA = "what is asked of it depends on it, through a negation or an aggregate"
 
@@ -38,7 +40,22 @@ _NO_STRATA = "what is asked of it depends on it, through a negation or an aggreg
 def magic_sets(program: Program) -> Program:
     if not program.queries or any(relation.asks is not None for relation in program.relations):
         return program
-    whole: dict[str, str] = {}
+    made = restricted(program, {})
+    return noted(program, Adornments(program, {}).refused) if made is program else made
+
+
+def noted(program: Program, reasons: Mapping[str, str]) -> Program:
+    """The program that says why relations are derived whole."""
+    relations = (replace(each, whole=reasons.get(each.name, each.whole)) for each in program.relations)
+    return replace(program, relations=tuple(relations)) if reasons else program
+
+
+def restricted(program: Program, whole: Mapping[str, str]) -> Program:
+    """The program in which only what is asked is derived; relations in `whole` are derived whole, for the reason given.
+
+    `program` itself if nothing is left to restrict.
+    """
+    whole = dict(whole)
     while True:
         adornments = Adornments(program, whole)
         if not adornments.restricted:
@@ -111,7 +128,7 @@ class _Restricted:
             if asked and question.columns:
                 body = (self._guard(rule, question.columns), *before)
             head = Head(self._asking(use.relation, way), tuple(use.known[at] for at in way))
-            yield Rule(head, body, span=rule.span)
+            yield Rule(head, tuple(tested(body)), span=rule.span)
 
     def _guarded(self, rule: Rule) -> Iterable[Rule]:
         """The rule, once for every way in which its head is asked."""
@@ -124,7 +141,8 @@ class _Restricted:
             if len(ways) == 1 and self._is_handed_on(rule, way):
                 yield rule
             else:
-                yield replace(rule, body=(*rule.body, self._guard(rule, way)), origin=rule.origin or rule)
+                guarded = compared(rule, self._guard(rule, way))
+                yield replace(rule, body=(*rule.body, *guarded), origin=rule.origin or rule)
 
     def _is_handed_on(self, rule: Rule, way: Columns) -> bool:
         """Whether the rule builds on rows of its own relation that are asked for by the same values."""
@@ -146,7 +164,7 @@ class _Restricted:
         for name, ways in self._restricted.items():
             relation = self._relations[name]
             for way in sorted(ways):
-                columns = tuple(Column(relation.columns[at].name, relation.columns[at].type) for at in way)
+                columns = tuple(relation.columns[at] for at in way)
                 location = way.index(relation.location) if relation.location in way else None
                 asks = Asking(name, way)
                 yield Relation(
@@ -166,7 +184,7 @@ class _Restricted:
     def _marked(self, relation: Relation) -> Relation:
         if relation.name in self._restricted:
             return replace(relation, ways=tuple(sorted(self._restricted[relation.name])))
-        reason = self._adornments.whole.get(relation.name)
+        reason = self._adornments.whole.get(relation.name) or self._adornments.refused.get(relation.name)
         return relation if reason is None else replace(relation, whole=reason)
 
 

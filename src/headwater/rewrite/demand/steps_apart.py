@@ -17,31 +17,27 @@ they are, so a derivation is a chain of steps with one rule without recursion at
 `why` shows the steps, and not the relation between.
 
 Does not fire where all is asked for, where columns that are not asked for are computed or looked at by a step, in
-programs with time or locations, or where only the best rows are kept.
+programs with time or locations, for rules that say their join order, or where only the best rows are kept.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 
 from headwater.language.syntax import Aggregate, Atom, Goal, Head, Negation, Rule, Term, Variable
-from headwater.language.terms import goal_names, positive_atoms
+from headwater.language.terms import goal_names, names, positive_atoms
 from headwater.program.model import Column, Program, Relation
-from headwater.program.recursion.cycles import cycles
-from headwater.rewrite.demand.adornments import Adornments
+from headwater.rewrite.demand.adornments import asked_one_way
 from headwater.rewrite.demand.bindable import Columns
+from headwater.rewrite.demand.leading_side import says_order
 
 
 def steps_apart(program: Program) -> Program:
-    if not program.queries or any(each.time is not None or each.location is not None for each in program.relations):
+    if any(each.time is not None or each.location is not None for each in program.relations):
         return program
-    found = [next(iter(cycle.relations)) for cycle in cycles(program) if len(cycle.relations) == 1]
-    if not found:
-        return program
-    asked = Adornments(program, {}).restricted
-    for name in found:
-        if name in asked and len(asked[name]) == 1:
-            program = _apart(program, name, next(iter(asked[name])))
+    for name, way in asked_one_way(program):
+        program = _apart(program, name, way)
     return program
 
 
@@ -52,7 +48,7 @@ def _apart(program: Program, name: str, way: Columns) -> Program:
     ends = [rule for rule in rules if rule not in around]
     if relation.selections or relation.key is not None or not ends or not all(rule.body for rule in rules):
         return program
-    if any(isinstance(arg, Aggregate) for rule in rules for arg in rule.head.args):
+    if any(isinstance(arg, Aggregate) for rule in rules for arg in rule.head.args) or any(map(says_order, around)):
         return program
     if not all(_is_step(rule, name, way) for rule in around) or not all(_starts(rule, way) for rule in ends):
         return program
@@ -78,18 +74,18 @@ def _is_step(rule: Rule, name: str, way: Columns) -> bool:
     bound = {each for other in rest if isinstance(other, Atom) for each in goal_names(other)}
     ends = [_name(rule.head.args[at]) for at in way] + [_name(goal.args[at]) for at in way]
     handed = [(_name(rule.head.args[at]), _name(goal.args[at])) for at in range(len(goal.args)) if at not in way]
-    names = [*ends, *(here for here, _ in handed)]
+    used = [*ends, *(here for here, _ in handed)]
     return (
-        None not in names
-        and len(set(names)) == len(names)
+        None not in used
+        and len(set(used)) == len(used)
         and all(each in bound for each in ends)
         and all(here == there and here not in looked_at for here, there in handed)
     )
 
 
 def _starts(rule: Rule, way: Columns) -> bool:
-    names = [_name(rule.head.args[at]) for at in way]
-    return None not in names and len(set(names)) == len(names)
+    found = [_name(rule.head.args[at]) for at in way]
+    return None not in found and len(set(found)) == len(found)
 
 
 def _steps(rule: Rule, part: str, way: Columns) -> tuple[Rule, Rule]:
@@ -98,7 +94,7 @@ def _steps(rule: Rule, part: str, way: Columns) -> tuple[Rule, Rule]:
     rest = tuple(each for each in rule.body if each is not goal)
     here = tuple(_variable(rule.head.args[at]) for at in way)
     there = tuple(_variable(goal.args[at]) for at in way)
-    start = tuple(Variable(f"Start'{at}") for at in way)
+    start = _starting(rule, here)
     first = Rule(Head(part, (*here, *there)), rest, span=rule.span)
     again = Rule(Head(part, (*start, *there)), (Atom(part, (*start, *here)), *rest), span=rule.span)
     return first, again
@@ -106,14 +102,32 @@ def _steps(rule: Rule, part: str, way: Columns) -> tuple[Rule, Rule]:
 
 def _ending(rule: Rule, part: str, way: Columns, written: Rule | None) -> Rule:
     """A rule without recursion, at the end of a way; as `written`, it is recursive."""
-    start = {_variable(rule.head.args[at]).name: Variable(f"Start'{at}") for at in way}
     here = tuple(_variable(rule.head.args[at]) for at in way)
+    start = {each.name: made for each, made in zip(here, _starting(rule, here), strict=True)}
     args: list[Term | Aggregate] = [
         start[_variable(arg).name] if at in way else arg for at, arg in enumerate(rule.head.args)
     ]
     steps = Atom(part, (*start.values(), *here))
-    made = replace(rule, head=replace(rule.head, args=tuple(args)), body=(steps, *rule.body), origin=written or rule)
+    made = replace(
+        rule, head=replace(rule.head, args=tuple(args)), body=(steps, *rule.body), origin=_repeated(written or rule)
+    )
     return replace(made, label=None if written is None else written.label)
+
+
+def _starting(rule: Rule, here: tuple[Variable, ...]) -> tuple[Variable, ...]:
+    """Variables for the start of a way that leads to those of a rule."""
+    taken = {name for goal in (rule.head, *rule.body) for name in _names(goal)}
+    numbers = next(at for at in count() if not any(f"{each.name}{at}" in taken for each in here))
+    return tuple(Variable(f"{each.name}{numbers}") for each in here)
+
+
+def _names(part: Head | Goal) -> set[str]:
+    return {name for arg in part.args for name in names(arg)} if isinstance(part, Head) else goal_names(part)
+
+
+def _repeated(rule: Rule) -> Rule:
+    """A rule as users see it, with all its steps below it."""
+    return replace(rule.origin or rule, note="one step after the other")
 
 
 def _name(arg: Term | Aggregate) -> str | None:

@@ -22,6 +22,10 @@ def apply_patch(document: Any, patch: Sequence[Mapping[str, Any]] | str) -> Any:
     try:
         operations = json.loads(patch) if isinstance(patch, str) else list(patch)
         return jsonpatch.JsonPatch(operations).apply(document)
+    except RecursionError:
+        raise DataError(
+            "error[HW822]: the document or the patch is nested too deeply to be patched; put it whole"
+        ) from None
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException, ValueError, TypeError, KeyError) as problem:
         raise DataError(f"error[HW822]: the patch does not apply: {problem or type(problem).__name__}") from None
 

@@ -1,7 +1,8 @@
 """A maintained view over documents: its objects, its documents, its changes, and the proof of each object.
 
 The view holds a *delegate* of each object that it imports (001, section 2.4), with an id of its own: `&9'` is the
-delegate of `&9`. Objects that a view makes, of several selected items, are called after their parts: `&1.9.14'`.
+delegate of `&9`. Objects that a view makes, of several selected items, are called after the number of the statement and
+their parts: `&1.9.14'`. An object without parts has a dot all the same: `&1.'` is not the delegate of `&1`.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from headwater.semistructured.views import ViewPart, ViewProgram
 if TYPE_CHECKING:
     from headwater.semistructured.documents import Documents
 
-ObjectId: TypeAlias = "int | str | tuple[int, ...]"
-_WRITTEN = re.compile(r"&([0-9]+(?:\.[0-9]+)*)'?")
+ObjectId: TypeAlias = "int | str | tuple[int | str, ...]"
+_WRITTEN = re.compile(r"&([0-9]+(?:\.|(?:\.[^.]+?)*?))'?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,9 @@ class ViewObject:
 
 def shown_id(oid: Any) -> str:
     """The id of an object of the store, as users write it."""
-    return f"&{'.'.join(map(str, oid)) if isinstance(oid, tuple) else oid}"
+    if isinstance(oid, tuple):
+        return f"&{'.'.join(map(str, oid))}{'.' if len(oid) == 1 else ''}"
+    return f"&{oid}"
 
 
 def delegate_id(oid: Any) -> str:
@@ -69,13 +72,16 @@ class DocumentView:
 
     @property
     def _graph(self) -> ViewGraph:
-        return ViewGraph(StoredObjects(self._docs.database), self.program)
+        return ViewGraph(StoredObjects(self._docs.database.reader), self.program)
 
     # Reading
 
-    def documents(self, part: str | None = None) -> dict[str, Any]:
-        """The primary objects as JSON documents, by the ids of their delegates, in the order that the view asks for."""
-        roots = self.primaries(part)
+    def documents(self, part: str | None = None, *, first: int = 0, most: int | None = None) -> dict[str, Any]:
+        """The primary objects as JSON documents, by the ids of their delegates, in the order that the view asks for.
+
+        `first` and `most` choose some of them by their places.
+        """
+        roots = self.primaries(part)[first : None if most is None else first + most]
         found = documents_of(self._graph, roots, delegate_id)
         return {delegate_id(root): found[root] for root in roots}
 
@@ -156,7 +162,7 @@ class DocumentView:
 
     def why_not(self, oid: ObjectId) -> WhyNot:
         """Why an object is not among the selected ones."""
-        key = _parsed(oid)
+        key = _readings(oid)[0]
         part = next((part for part in self.program.parts if (part.objects is not None) == isinstance(key, int)), None)
         relation = None if part is None else part.objects or part.made or part.values
         if relation is None:
@@ -172,12 +178,13 @@ class DocumentView:
         return self._docs.database.valid_until(*self._asked(oid))
 
     def without(
-        self, delete: Iterable[tuple[int, str, int]] = (), *, facts: Mapping[str, Any] | None = None
+        self, delete: Iterable[tuple[ObjectId, str, ObjectId]] = (), *, facts: Mapping[str, Any] | None = None
     ) -> ViewChanges:
         """What would change in this view if these edges were not there; nothing is changed."""
         db = self._docs.database
-        contents = StoredObjects(db)
-        rows = [row for edge in delete for row in contents.rows(EDGE, 0, [edge[0]]) if row[:3] == tuple(edge)]
+        contents = StoredObjects(db.reader)
+        edges = [_edge(edge) for edge in delete]
+        rows = [row for edge in edges for row in contents.rows(EDGE, 0, [edge[0]]) if row[:3] == tuple(edge)]
         taken = dict(facts or {})
         if rows:
             taken[EDGE] = [*taken.get(EDGE, ()), *rows]
@@ -185,18 +192,29 @@ class DocumentView:
 
     def _asked(self, oid: ObjectId) -> tuple[str, tuple[Any, ...]]:
         """The relation and row of an object of the view."""
-        key = _parsed(oid)
         graph = self._graph
-        for part in self.program.parts:
-            for relation in (part.objects, part.made):
-                if relation is not None and graph.holds(relation, [key]):
-                    return relation, (_listed(key),)
-            if part.values is not None and isinstance(key, tuple):
-                for row in StoredObjects(self._docs.database).rows_with(part.values, 0, key):
-                    return part.values, row
-        if self.program.adjuncts is not None and isinstance(key, int) and graph.holds(self.program.adjuncts, [key]):
-            return self.program.adjuncts, (key,)
+        for key in _readings(oid):
+            for part in self.program.parts:
+                for relation in (part.objects, part.made):
+                    if relation is not None and graph.holds(relation, [key]):
+                        return relation, (_listed(key),)
+                if part.values is not None and isinstance(key, tuple):
+                    for row in StoredObjects(self._docs.database.reader).rows_with(part.values, 0, key):
+                        return part.values, row
+            if self.program.adjuncts is not None and isinstance(key, int) and graph.holds(self.program.adjuncts, [key]):
+                return self.program.adjuncts, (key,)
         raise DataError(f"error[HW821]: {oid!r} is not in the view `{self.name}`; ask why_not({oid!r})")
+
+
+def _edge(edge: Any) -> tuple[int, str, int]:
+    match edge:
+        case (parent, str(label), child) if not isinstance(edge, str):
+            return _readings(parent)[0], label, _readings(child)[0]
+        case _:
+            raise DataError(
+                f"error[HW821]: without: {edge!r} should be an edge (oid, label, oid); "
+                "rows of relations are given as facts={...}"
+            )
 
 
 def _key(value: Any) -> Any:
@@ -208,7 +226,10 @@ def _listed(key: Any) -> Any:
 
 
 def _natural(oid: Any) -> tuple[Any, ...]:
-    return (1, *oid) if isinstance(oid, tuple) else (0, oid)
+    """Objects of the store first; numbers by size, and before labels."""
+    if not isinstance(oid, tuple):
+        return 0, oid
+    return 1, *((0, int(item), "") if str(item).isdecimal() else (1, 0, item) for item in oid)
 
 
 def _sort_key(kind: str, text: str | None, number: float | None) -> tuple[Any, ...]:
@@ -218,14 +239,21 @@ def _sort_key(kind: str, text: str | None, number: float | None) -> tuple[Any, .
     return (2, 0.0, "") if text is None else (1, 0.0, text)
 
 
-def _parsed(oid: ObjectId) -> Any:
-    if isinstance(oid, str):
-        match = _WRITTEN.fullmatch(oid)
-        if match is None:
-            raise DataError(f"error[HW821]: {oid!r} is no id of an object; write `&9'` or 9")
-        parts = tuple(map(int, match[1].split(".")))
-        return parts[0] if len(parts) == 1 else parts
-    return oid
+def _readings(oid: ObjectId) -> list[Any]:
+    """The ids that a text may stand for: those of objects made of others hold ints, or texts where one is a label."""
+    if isinstance(oid, tuple):
+        return [tuple(map(str, oid))] if any(isinstance(part, str) for part in oid) else [oid]
+    if not isinstance(oid, str):
+        return [oid]
+    match = _WRITTEN.fullmatch(oid)
+    if match is None:
+        raise DataError(f"error[HW821]: {oid!r} is no id of an object; write `&9'` or 9")
+    first, dot, rest = match[1].partition(".")
+    if not dot:
+        return [int(first)]
+    parts = (first, *rest.split(".")) if rest else (first,)
+    numbers = [tuple(map(int, parts))] if all(part.isdecimal() for part in parts) else []
+    return [*numbers, parts]
 
 
 def _structs(documents: list[Any]) -> pa.Array:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from headwater.database import Changes
 from headwater.semistructured.output.patches import Patch, make_patch
 from headwater.semistructured.output.rendering import documents_of
-from headwater.semistructured.output.view_graph import ViewGraph, _tuples, read_value
+from headwater.semistructured.output.view_graph import ViewGraph, read_value, row_tuples
 from headwater.semistructured.schema import ATOM
 from headwater.semistructured.store.contents import value_of
 from headwater.semistructured.views import ViewPart, ViewProgram
@@ -68,7 +68,7 @@ class ViewChanges:
     patches: dict[str, Patch]
 
     def __bool__(self) -> bool:
-        return bool(self.operations)
+        return bool(self.operations or self.patches)
 
 
 def view_changes(
@@ -84,9 +84,10 @@ def view_changes(
     gone = [edge for edge in edges if isinstance(edge, Del)]
     come = [edge for edge in edges if isinstance(edge, Ins)]
     operations: tuple[ViewOperation, ...] = (*gone, *values, *come)
-    if not operations or not patches:
+    touched |= changed.keys()  # items that only change places are no operation, but their document differs
+    if not touched or not patches:
         return ViewChanges(operations, {})
-    roots = _roots_above(graph, before, program, touched | set(changed))
+    roots = _roots_above(graph, before, program, touched)
     old_roots, new_roots = _primaries(before, program, roots), _primaries(graph, program, roots)
     old = documents_of(before, old_roots, delegate)
     new = documents_of(graph, new_roots, delegate)
@@ -109,8 +110,8 @@ def _edge_changes(program: ViewProgram, changes: Changes, delegate: Callable[[An
     def note(relation: str | None, read: Callable[[tuple[Any, ...]], tuple[str, str, Any]]) -> None:
         if relation is None or not changes[relation]:
             return
-        gone = {read(row) for row in _tuples(changes[relation].deleted)}
-        come = {read(row) for row in _tuples(changes[relation].inserted)}
+        gone = {read(row) for row in row_tuples(changes[relation].deleted)}
+        come = {read(row) for row in row_tuples(changes[relation].inserted)}
         found.extend(Del(*edge) for edge in sorted(gone - come, key=repr))
         found.extend(Ins(*edge) for edge in sorted(come - gone, key=repr))
 
@@ -135,7 +136,7 @@ def _touched(program: ViewProgram, changes: Changes) -> set[Any]:
         for relation in relations
         if relation is not None and changes[relation]
         for table in (changes[relation].inserted, changes[relation].deleted)
-        for row in _tuples(table)
+        for row in row_tuples(table)
     }
 
 
@@ -146,8 +147,8 @@ def _value_changes(
     atoms = changes[ATOM]
     if not atoms:
         return {}
-    old = {row[0]: value_of(row[1], row[2]) for row in _tuples(atoms.deleted)}
-    new = {row[0]: value_of(row[1], row[2]) for row in _tuples(atoms.inserted)}
+    old = {row[0]: value_of(row[1], row[2]) for row in row_tuples(atoms.deleted)}
+    new = {row[0]: value_of(row[1], row[2]) for row in row_tuples(atoms.inserted)}
     both = [oid for oid in old if oid in new]
     shown = {oid for oid in both if oid in _in_view(graph, program, both)} if both else set()
     shown &= _in_view(before, program, both) if both else set()

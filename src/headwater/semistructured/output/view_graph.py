@@ -101,12 +101,12 @@ class ViewGraph:
         change = self._undone[relation]
         if not change:
             return rows
-        came = Counter(_tuples(change.inserted))
+        came = Counter(row_tuples(change.inserted))
         kept = [row for row in map(_row, rows) if row not in came]
-        return [*kept, *(row for row in _tuples(change.deleted) if row[column] in asked)]
+        return [*kept, *(row for row in row_tuples(change.deleted) if row[column] in asked)]
 
 
-def _tuples(table: Any) -> list[tuple[Any, ...]]:
+def row_tuples(table: Any) -> list[tuple[Any, ...]]:
     return [_row(row) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
 
 

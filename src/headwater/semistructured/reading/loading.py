@@ -6,6 +6,7 @@ Promise: every document has a key, and no two of one batch have the same one: th
 from __future__ import annotations
 
 import glob
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
@@ -49,7 +50,8 @@ def paths_of(pattern: str | PathLike[str] | Iterable[str | PathLike[str]]) -> li
 
 
 def read_file(path: Path, key: str | None) -> DocumentBatch:
-    """The documents of a file: one per line of jsonl, one per row of parquet; of a JSON file all of it."""
+    """The documents of a file: one per line of jsonl, one per row of parquet; of a JSON file all of it, or, where each
+    has a key and the file is an array, its items."""
     where = str(path)
     suffix = path.suffix.lower()
     if suffix == ".parquet":
@@ -61,7 +63,11 @@ def read_file(path: Path, key: str | None) -> DocumentBatch:
         nodes = scan_lines(data, where)
         whole = key is not None and not nodes.rejected  # then no document needs a name of its own
         return keyed(nodes, key, range(nodes.roots.size) if whole else _line_names(data, path.name))
-    return keyed(scan_text(data, where), key, [path.stem])
+    nodes = scan_text(data, where)
+    if key is not None and not nodes.rejected and data.lstrip()[:1] == b"[":
+        items = json.loads(data)
+        return read_values(items, key, where, [f"{path.name}, item {at}" for at in range(len(items))])
+    return keyed(nodes, key, [path.stem])
 
 
 def _line_names(data: bytes, file: str) -> list[str]:

@@ -10,11 +10,13 @@ are numbered; label 0 is `[]`, that of the items of an array that is a node.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from headwater.semistructured.reading import kernels
 from headwater.semistructured.reading.kernels.scanning import BOOL, COMPLEX, INT, NULL, REAL, STRING, TIME
 from headwater.semistructured.schema import KINDS
 
@@ -58,10 +60,12 @@ class Nodes:
         return int(self.parent.size)
 
     def edges(self, oids: Ints) -> pa.Table:
-        """The edges as rows, if the nodes have these ids."""
-        return self.edge_rows(np.flatnonzero(self.parent >= 0), oids)
+        """The edges as rows, if the nodes have these ids. Those of an object are side by side: so they load best."""
+        inner = np.empty(self.size - np.count_nonzero(self.parent < 0), dtype=np.int32)
+        kernels.by_parent(self.parent, inner)
+        return self.edge_rows(inner, oids)
 
-    def edge_rows(self, inner: npt.NDArray[np.intp], oids: Ints) -> pa.Table:
+    def edge_rows(self, inner: npt.NDArray[np.signedinteger[Any]], oids: Ints) -> pa.Table:
         """The edges that lead to some of the nodes."""
         return pa.table(
             {

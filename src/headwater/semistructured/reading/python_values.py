@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -23,6 +23,19 @@ from headwater.semistructured.reading.nodes import Nodes
 from headwater.semistructured.reading.scan import scan_texts
 
 _MARK = "\x00time " + secrets.token_hex(16) + " "
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimeText:
+    """A time that was stored, by its text, which it is equal to; it is stored again as it was."""
+
+    text: str
+
+    def __eq__(self, other: object) -> bool:
+        return self.text == (other.text if isinstance(other, TimeText) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.text)
 
 
 def nodes_of(values: Sequence[Any], where: str) -> Nodes:
@@ -42,6 +55,8 @@ def nodes_of(values: Sequence[Any], where: str) -> Nodes:
 
 
 def _other(value: Any) -> Any:
+    if isinstance(value, TimeText):
+        return _MARK + value.text
     if isinstance(value, datetime):
         return _MARK + (value if value.tzinfo is None else value.astimezone(UTC)).isoformat()
     if isinstance(value, date):

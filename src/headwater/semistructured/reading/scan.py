@@ -8,7 +8,8 @@ Ints of up to 1,000 digits keep every digit.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from headwater.semistructured.reading.kernels.scanning import COMPLEX, INT, NULL
 from headwater.semistructured.reading.nodes import BadDocument, Ints, Nodes
 
 _SHOWN = 24
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*', re.DOTALL)
 _TOO_LARGE = "a number that no 64-bit float holds"
 _LIMITS = "a JSON text of more than 2 GiB cannot be read at once; cut it into several"
 
@@ -89,7 +91,16 @@ def _scan(text: bytes, begins: Ints, ends: Ints, where: str, *, alone: bool = Fa
         parent[:count].copy(), label[:count].copy(), place[:count].copy(), kinds, texts, numbers, labels,
         hollow[: int(counts[2])].copy(), roots, tuple(rejected),
     )  # fmt: skip
-    return nodes if not wrong else _without(nodes, wrong, where, alone=alone)
+    if not wrong:
+        return nodes
+
+    def place_of(document: int, number: str) -> str:
+        found = number.encode()
+        tokens = _TOKEN.finditer(text, int(begins[document]), int(ends[document]))
+        at = next((token.start() for token in tokens if token[0] == found), int(begins[document]))
+        return _place(text, at, where, begins, document, alone=alone)
+
+    return _without(nodes, wrong, place_of)
 
 
 def _room(entries: int) -> int:
@@ -120,8 +131,8 @@ def _sure(numbers: npt.NDArray[np.float64], nodes: Any, kinds: npt.NDArray[np.in
     return wrong
 
 
-def _without(nodes: Nodes, wrong: list[int], where: str, *, alone: bool) -> Nodes:
-    """Set the documents of these nodes aside."""
+def _without(nodes: Nodes, wrong: list[int], place_of: Callable[[int, str], str]) -> Nodes:
+    """Set the documents of these nodes aside; `place_of` says where a number of a document stands."""
     good = np.flatnonzero(nodes.roots >= 0)
     first = nodes.roots[good]
     owners = good[np.searchsorted(first, np.array(wrong), side="right") - 1]
@@ -131,9 +142,8 @@ def _without(nodes: Nodes, wrong: list[int], where: str, *, alone: bool) -> Node
     for document, node in dict(zip(owners.tolist()[::-1], wrong[::-1], strict=True)).items():
         at = int(np.searchsorted(good, document))
         keep[first[at] : ends[at]] = False
-        name = _numbered(where, document, alone=alone)
         text = nodes.text[node].as_py()
-        rejected.append(BadDocument(document, f"{_TOO_LARGE}: {text[:_SHOWN]}", name))
+        rejected.append(BadDocument(document, f"{_TOO_LARGE}: {text[:_SHOWN]}", place_of(document, text)))
     return kept_documents(nodes, keep, tuple(sorted(rejected, key=lambda bad: bad.position)))
 
 

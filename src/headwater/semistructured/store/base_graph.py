@@ -6,17 +6,18 @@ from typing import Any
 
 from headwater.core.errors import DataError
 from headwater.semistructured.output.rendering import ITEM
-from headwater.semistructured.schema import ATOM, EDGE
+from headwater.semistructured.reading.python_values import TimeText
+from headwater.semistructured.schema import ATOM, EDGE, TIME
 from headwater.semistructured.store.contents import HOLLOW, StoredObjects, value_of
 
 
 class BaseGraph:
-    """Edges, values and empty arrays, as the store has them now."""
+    """Edges, values and empty arrays, as the store has them now; times are texts, unless they are to be told apart."""
 
-    __slots__ = ("_contents",)
+    __slots__ = ("_contents", "_times")
 
-    def __init__(self, contents: StoredObjects) -> None:
-        self._contents = contents
+    def __init__(self, contents: StoredObjects, *, times: bool = False) -> None:
+        self._contents, self._times = contents, times
 
     def children(self, oids: list[Any]) -> dict[Any, list[tuple[str, Any, int]]]:
         found: dict[Any, list[tuple[str, Any, int]]] = {}
@@ -25,7 +26,10 @@ class BaseGraph:
         return found
 
     def values(self, oids: list[Any]) -> dict[Any, Any]:
-        return {oid: value_of(kind, text) for oid, kind, text, _ in self._contents.rows(ATOM, 0, oids)}
+        return {
+            oid: TimeText(text) if self._times and kind == TIME else value_of(kind, text)
+            for oid, kind, text, _ in self._contents.rows(ATOM, 0, oids)
+        }
 
     def hollow(self, oids: list[Any]) -> dict[Any, list[str]]:
         found: dict[Any, list[str]] = {}

@@ -1,20 +1,19 @@
 """The rows of a document store, read by object: its children, its parents, its value.
 
-This is the one module here that reads the engine's tables. Everything is asked for many objects at once, through an
-index, so that it costs what the answer is large and not what the store is large.
+Here the engine's tables are read, of a database or of one shard of several. Everything is asked for many objects at
+once, through an index, so that it costs what the answer is large and not what the store is large.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from headwater.database import Database
-from headwater.engine.reading import TableReader, tuples
+from headwater.engine.reading import StoreReader
 from headwater.semistructured.schema import ATOM, BOOL, EDGE, INT, NAME, NULL, REAL
 
 HOLLOW = "hollow"
@@ -22,25 +21,25 @@ HOLLOW_DECLARATION = "relation hollow(parent: int, label: string) optional."
 """Arrays without items: no edge says that they are there, and documents shall come out as they came in."""
 
 Ints = npt.NDArray[np.int64]
-DEEPEST_TREE = 1002  # levels of the deepest document that is read; what is deeper has a cycle, or was put together
 
 
 class StoredObjects:
-    """What a database holds of a document store."""
+    """What the tables of a database, or of a shard, hold of a document store as they are now."""
 
-    __slots__ = ("_db",)
+    __slots__ = ("_reader", "is_tree")
 
-    def __init__(self, db: Database) -> None:
-        self._db = db
+    def __init__(self, reader: StoreReader, *, is_tree: bool = False) -> None:
+        self._reader = reader
+        self.is_tree = is_tree  # whether every object is known to have one parent or one name, and no other
 
     def rows(self, relation: str, column: int, values: Iterable[int] | Ints) -> list[tuple[Any, ...]]:
         """All rows that hold one of these ints in a column."""
-        table, found = self._found(relation, column, _ints(values))
-        return list(tuples(table.table, table.codes(found), self._db._symbols))
+        table = self._reader.table(relation)
+        return self._reader.tuples(table, table.with_keys((column,), _ints(values).reshape(-1, 1))[1])
 
     def codes(self, relation: str, column: int, values: Ints) -> tuple[npt.NDArray[np.int32], Ints]:
         """The same as codes, and which of the values each row holds."""
-        table = TableReader(self._db._shard.stores[relation])
+        table = self._reader.table(relation)
         which, found = table.with_keys((column,), values.reshape(-1, 1))
         return which, table.codes(found)
 
@@ -53,8 +52,18 @@ class StoredObjects:
 
     def rows_with(self, relation: str, column: int, symbol: Any) -> list[tuple[Any, ...]]:
         """All rows that hold a text or list in a column."""
-        number = self._db._symbols.find(symbol)
-        return [] if number < 0 else self.rows(relation, column, [number])
+        return self.rows_with_any(relation, column, [symbol])
+
+    def rows_with_any(self, relation: str, column: int, symbols: Iterable[Any]) -> list[tuple[Any, ...]]:
+        """All rows that hold one of these texts or lists in a column."""
+        found = map(self._reader.symbols.find, symbols)
+        numbers = [number for number in found if number >= 0]
+        return self.rows(relation, column, numbers) if numbers else []
+
+    @property
+    def words(self) -> Sequence[Any]:
+        """What the codes of texts stand for."""
+        return self._reader.symbols.values
 
     def exist(self, oids: Ints) -> npt.NDArray[np.bool_]:
         """Which of these are objects: atoms, or at an end of an edge, or named."""
@@ -65,12 +74,11 @@ class StoredObjects:
             found |= self.has(relation, column, oids)
         return found
 
-    def _found(self, relation: str, column: int, values: Ints) -> tuple[TableReader, npt.NDArray[np.int32]]:
-        table = TableReader(self._db._shard.stores[relation])
-        return table, table.with_keys((column,), values.reshape(-1, 1))[1]
+    def count(self, relation: str) -> int:
+        return self._reader.count(relation)
 
     def is_empty(self, relation: str) -> bool:
-        return not self._db._shard.stores[relation].count
+        return not self.count(relation)
 
 
 def _ints(values: Iterable[int] | Ints) -> Ints:
@@ -103,27 +111,24 @@ class ObjectTree:
     kind: Ints  # -1 for objects
     text: Ints
     edges: Ints  # all edges from these objects, as codes (parent, label, child, place)
+    roots: int  # how many of the objects are roots: the first ones
 
 
 def subgraph(contents: StoredObjects, roots: Ints) -> ObjectTree:
     """Everything that these objects lead to; of several ways to an object the first counts."""
-    found = _levels(contents, roots, once=False)  # most documents are trees, where no object is met twice
-    if found is None:
-        found = _levels(contents, roots, once=True)
-    assert found is not None
-    parts, edges = found
+    parts, edges = _levels(contents, roots)
     oid, parent, labels, places = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     kind, text = np.full(oid.size, -1, dtype=np.int64), np.zeros(oid.size, dtype=np.int64)
     which, atoms = contents.codes(ATOM, 0, oid)
     kind[which], text[which] = atoms[:, 1], atoms[:, 2]
-    return ObjectTree(oid, parent, labels, places, kind, text, np.concatenate(edges))
+    return ObjectTree(oid, parent, labels, places, kind, text, np.concatenate(edges), roots.size)
 
 
 _Level: TypeAlias = tuple[Ints, Ints, Ints, Ints]
 
 
-def _levels(contents: StoredObjects, roots: Ints, *, once: bool) -> tuple[list[_Level], list[Ints]] | None:
-    """The objects level by level; unless each is to be met `once`, None if one was met again."""
+def _levels(contents: StoredObjects, roots: Ints) -> tuple[list[_Level], list[Ints]]:
+    """The objects level by level, each where it is first met; in a tree none is met twice, so this is not checked."""
     parts: list[_Level] = []
     edges: list[Ints] = [np.zeros((0, 4), dtype=np.int64)]
     none = np.full(roots.size, -1, dtype=np.int64)
@@ -132,20 +137,14 @@ def _levels(contents: StoredObjects, roots: Ints, *, once: bool) -> tuple[list[_
     done = 0
     while level.size or not parts:
         parts.append((level, above, label, place))
-        if not once and len(parts) > DEEPEST_TREE:
-            return None
         which, rows = contents.codes(EDGE, 0, level)
         edges.append(rows)
-        fresh = _first_seen(rows[:, 2], seen) if once else slice(None)
+        fresh = slice(None) if contents.is_tree else _first_seen(rows[:, 2], seen)
         above, level = done + which[fresh].astype(np.int64), rows[fresh, 2]
         label, place = rows[fresh, 1], rows[fresh, 3]
         done += parts[-1][0].size
-        if once and level.size:
+        if level.size and not contents.is_tree:
             seen = np.sort(np.concatenate([seen, level]))
-    if not once:
-        every = np.sort(np.concatenate([part[0] for part in parts]))
-        if (every[1:] == every[:-1]).any():
-            return None
     return parts, edges
 
 

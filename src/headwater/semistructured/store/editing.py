@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ class ObjectEdit:
     insert: dict[str, list[Any]]
     delete: dict[str, list[Any]]
     fresh: int
+    shares: bool  # whether an object that was there gets another parent
 
 
 @dataclass(slots=True)
@@ -63,10 +65,12 @@ def edited(
         made.edges.append((parent, label, known, arrays.place(parent, label)))
     values = [(oid, *atom) for (oid, _), atom in zip(change, _atoms([value for _, value in change]), strict=True)]
     lost = unreachable(contents, {edge[2] for edge in going}, going, made.edges) if going else set()
+    going = [*going, *_close_gaps(contents, going, made)]
     known = {edge for edge in going if edge not in made.edges}
     delete_edges = [*known, *(row for row in contents.rows(EDGE, 0, lost) if row not in known)]
-    rows = {EDGE: made.edges, ATOM: [row for row in [*values, *made.atoms] if row[0] not in lost], HOLLOW: made.hollow}
-    filled = [(parent, label) for parent, label, _, place in made.edges if place == 0]
+    come = {EDGE: made.edges, ATOM: [*values, *made.atoms], HOLLOW: made.hollow}
+    rows = {name: [row for row in found if row[0] not in lost] for name, found in come.items()}
+    filled = [(parent, label) for parent, label, _, place in rows[EDGE] if place == 0]
     dead = {
         EDGE: delete_edges,
         ATOM: contents.rows(ATOM, 0, lost),
@@ -76,6 +80,7 @@ def edited(
         {name: found for name, found in rows.items() if found},
         {name: found for name, found in dead.items() if found},
         made.fresh,
+        any(_is_oid(child) for _, _, child in insert),
     )
 
 
@@ -119,6 +124,28 @@ def _edges_to_delete(contents: StoredObjects, delete: Sequence[tuple[int, str, i
         return []
     asked = {(parent, label, child) for parent, label, child in delete}
     return [row for row in contents.rows(EDGE, 0, sorted({row[0] for row in delete})) if row[:3] in asked]
+
+
+def _close_gaps(contents: StoredObjects, going: Sequence[Edge], made: _Rows) -> list[Edge]:
+    """Number the items anew that stay in arrays which lose some: the edges that move, which `made` gets at their new
+    places. An array that loses all of them is there, and empty."""
+    gone, moved = set(going), list[Edge]()
+    arrays = dict.fromkeys((parent, label) for parent, label, _, place in going if place >= 0)
+    left: dict[tuple[int, str], list[Edge]] = {array: [] for array in arrays}
+    for row in contents.rows(EDGE, 0, sorted({parent for parent, _ in arrays})):
+        if row[:2] in left and row[3] >= 0 and row not in gone:
+            left[row[:2]].append(row)
+    for (parent, label), stay in left.items():
+        come = [at for at, row in enumerate(made.edges) if row[:2] == (parent, label) and row[3] >= 0]
+        for place, at in enumerate(come, len(stay)):
+            made.edges[at] = (*made.edges[at][:3], place)
+        for place, row in enumerate(sorted(stay, key=itemgetter(3))):
+            if place != row[3]:
+                moved.append(row)
+                made.edges.append((*row[:3], place))
+        if not stay and not come:
+            made.hollow.append((parent, label))
+    return moved
 
 
 class _Arrays:

@@ -43,9 +43,11 @@ def unreachable(
             after.update(child for child in inner[parent] if child not in found)
         found |= after
         level = after
-    held = {row[2] for row in contents.rows(EDGE, 2, found) if row[0] not in found and row not in gone}
+    held: set[int] = set()
+    if inserted or not contents.is_tree:  # else only what is deleted leads to them; 001, section 3.3.2, has a subquery
+        held |= {row[2] for row in contents.rows(EDGE, 2, found) if row[0] not in found and row not in gone}
+        held |= {row[1] for row in contents.rows(NAME, 1, found) if (row[0], row[1]) not in unnamed}
     held |= {child for parent, _, child, _ in inserted if child in found and parent not in found}
-    held |= {row[1] for row in contents.rows(NAME, 1, found) if (row[0], row[1]) not in unnamed}
     held |= found & set(named)
     stack = list(held)
     while stack:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headwater.semistructured.views.compiling import CompiledViews, compile_views
+from headwater.semistructured.views.compiling import CompiledViews, compile_views, parse_views
 from headwater.semistructured.views.known import KnownNames
 from headwater.semistructured.views.model import ViewOrder, ViewPart, ViewProgram, program_text, program_tree
 from headwater.semistructured.views.translate import translate, translate_all
@@ -16,6 +16,7 @@ from headwater.semistructured.views.updates.relevance import (
     relevant_oids,
     relevant_variables,
 )
+from headwater.semistructured.views.updates.sight import ViewSight
 
 __all__ = [
     "CompiledViews",
@@ -27,10 +28,12 @@ __all__ = [
     "ViewPart",
     "ViewProgram",
     "ViewRelevance",
+    "ViewSight",
     "compile_views",
     "explain_update",
     "ground_update",
     "parse_updates",
+    "parse_views",
     "program_text",
     "program_tree",
     "relevant_oids",

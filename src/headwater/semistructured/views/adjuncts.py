@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from headwater.language.lorel import tree
-from headwater.language.syntax import Atom, Wildcard
-from headwater.semistructured.schema import EDGE
+from headwater.language.syntax import Atom, Term, Wildcard
 from headwater.semistructured.views.walk import PathRules
 from headwater.semistructured.views.writer import RuleWriter
 
@@ -24,9 +23,15 @@ class AdjunctRules:
         self._writer = writer
         self._walker = walker
         self._edges = edges
+        self._like: Term | None = None
 
-    def follow(self, position: str, steps: tuple[tree.PathStep, ...]) -> str:
-        """The relation of the objects behind a path that starts from the objects of `position`."""
+    def follow(self, position: str, steps: tuple[tree.PathStep, ...], like: Term | None = None) -> str:
+        """The relation of the objects behind a path that starts from the objects of `position`. These belong to the
+        view that `like` ranges over, if it ranges over one."""
+        self._like = like
+        return self._steps(position, steps)
+
+    def _steps(self, position: str, steps: tuple[tree.PathStep, ...]) -> str:
         for step in steps:
             position = self._step(position, step)
         return position
@@ -68,7 +73,7 @@ class AdjunctRules:
                 case (tree.ByLabel() | tree.ByPattern() as only,):
                     self._one(position, only, after)
                 case _:
-                    self._copy(self.follow(position, branch), after)
+                    self._copy(self._steps(position, branch), after)
 
     def _copy(self, position: str, after: str) -> None:
         item = self._writer.variable("Item")
@@ -77,10 +82,14 @@ class AdjunctRules:
     def _one(self, position: str, step: tree.ByLabel | tree.ByPattern, after: str) -> None:
         """The edges of one step, and the objects that they lead to."""
         parent, child, place = (self._writer.variable(name) for name in ("Parent", "Child", "Place"))
-        body = (Atom(position, (parent,)), *self._walker.edge(parent, step, child, place))
-        label = body[1].args[1]  # type: ignore[union-attr]
+        if self._like is not None:
+            self._walker.follow(self._like, parent)
+        first, *more = self._walker.edge(parent, step, child, place)
+        assert isinstance(first, Atom)
+        label = first.args[1]
         if isinstance(label, Wildcard):
             label = self._writer.variable("Label")
-            body = (body[0], Atom(EDGE, (parent, label, child, place)), *body[2:])
+            first = Atom(first.relation, (parent, label, child, place))
+        body = (Atom(position, (parent,)), first, *more)
         self._writer.rule(self._edges, (parent, label, child, place), [body])
         self._writer.rule(after, (child,), [body])

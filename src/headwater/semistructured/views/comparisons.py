@@ -288,9 +288,11 @@ def _text(writer: RuleWriter, op: str, term: Term, right: ViewValue) -> list[Bod
         case StoredValue(oid):
             found, kind, words, _ = atom_goal(writer, oid)
             row = Atom(ATOM, (found.args[0], kind, words, Wildcard()))
-            if op in ("=", "!="):
-                return [(row, compared(term, op, words))]
-            return [(row, compared(kind, "!=", text(INT)), compared(kind, "!=", text(REAL)), compared(term, op, words))]
+            no_number = (compared(kind, "!=", text(INT)), compared(kind, "!=", text(REAL)))
+            found_bodies: list[Body] = [(row, *no_number, compared(term, op, words))]
+            if op == "!=":
+                found_bodies += [(row, compared(kind, "=", text(number_kind))) for number_kind in (INT, REAL)]
+            return found_bodies
         case TextValue(other):
             return [(compared(term, op, other),)]
         case LiteralValue(value):

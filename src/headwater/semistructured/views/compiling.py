@@ -31,11 +31,16 @@ def compile_views(
     source: Source | str, known: KnownNames | None = None, *, disabled: Iterable[str] = ()
 ) -> CompiledViews:
     """The views that a text defines; raises ProgramError."""
-    given = source if isinstance(source, Source) else Source("<text>", source)
     with uncollected():
-        found = parse_lorel(given).views
-        if not found:
-            hint = "as in `define view V as N = select e from Guide.Restaurant r, r.Entree e;`"
-            raise CheckProblem((Diagnostic("HW260", f"{given.name} defines no view", hint=hint),))
-        views = translate_all(found, known)
+        views = parse_views(source, known)
         return CompiledViews(views, compile_tree(program_tree(views), disabled=disabled))
+
+
+def parse_views(source: Source | str, known: KnownNames | None = None) -> tuple[ViewProgram, ...]:
+    """The rules of the views that a text defines; raises ProgramError."""
+    given = source if isinstance(source, Source) else Source("<text>", source)
+    found = parse_lorel(given).views
+    if not found:
+        hint = "as in `define view V as N = select e from Guide.Restaurant r, r.Entree e;`"
+        raise CheckProblem((Diagnostic("HW260", f"{given.name} defines no view", hint=hint),))
+    return translate_all(found, known)

@@ -62,6 +62,7 @@ class ViewProgram:
     widths: tuple[tuple[str, int], ...]  # every relation to read, with its number of columns
     definition: ViewDefinition = field(compare=False)
     warnings: tuple[Diagnostic, ...] = ()
+    ranges_over: tuple[str, ...] = ()  # the views that its paths begin with
 
     @property
     def relations(self) -> tuple[str, ...]:

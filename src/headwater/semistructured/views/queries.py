@@ -35,7 +35,8 @@ from headwater.semistructured.views.comparisons import (
     columns_of,
     compare,
 )
-from headwater.semistructured.views.scoping import roots
+from headwater.semistructured.views.ranging import ViewRoot
+from headwater.semistructured.views.scoping import label_variables, roots
 from headwater.semistructured.views.walk import PathRules
 from headwater.semistructured.views.writer import MOST_BODIES, Body, RuleWriter, compared, integer, number, text
 
@@ -46,12 +47,18 @@ Scope: TypeAlias = Mapping[str, Term]
 class QueryRules:
     """Extends bodies by the clauses of a query; what it refuses is in `problems`."""
 
-    def __init__(self, writer: RuleWriter) -> None:
+    def __init__(self, writer: RuleWriter, views: Mapping[str, ViewRoot]) -> None:
         self.writer = writer
         self.walker = PathRules(writer)
+        self._views = views  # names that stand for the objects of another view
         self.problems: list[Diagnostic] = []
+        self._labels: set[Term] = set()  # the variables that stand for a label
 
     # Clauses
+
+    def stands_for_label(self, term: Term) -> bool:
+        """Whether a term of a rule stands for a label, not for an object."""
+        return term in self._labels
 
     def sources(self, bodies: list[Body], scope: Scope, items: tuple[tree.FromItem, ...]) -> tuple[list[Body], Scope]:
         """The from clause: each item binds its variable for the items behind it."""
@@ -60,14 +67,35 @@ class QueryRules:
         for item in items:
             hint = item.variable.name if item.variable is not None else "X"
             end = self.writer.variable(hint)
+            found |= self._label_variables(item.source, found)
             bodies = self.objects(bodies, found, item.source, end)
             if item.variable is not None:
-                if item.variable.name in own:
+                if item.variable.name in own or found.get(item.variable.name) in self._labels:
                     message = f"the variable `{item.variable.name}` is defined twice"
                     self._refuse("HW250", message, item.variable, hint="give one of them another name")
                 own.add(item.variable.name)
                 found[item.variable.name] = end
         return bodies, found
+
+    def _label_variables(self, source: tree.ObjectSource, scope: Scope) -> dict[str, Term]:
+        """The label variables that a path binds. One that is bound already is compared instead."""
+        found: dict[str, Term] = {}
+        for variable in label_variables(source):
+            if variable.name not in scope and variable.name not in found:
+                found[variable.name] = self.writer.variable(variable.name)
+                self._labels.add(found[variable.name])
+            elif {**scope, **found}[variable.name] not in self._labels:
+                message = f"the variable `{variable.name}` stands for objects"
+                self._refuse("HW250", message, variable, hint="give the label another name")
+        return found
+
+    def is_label(self, scope: Scope, operand: tree.Operand) -> bool:
+        """Whether an operand is a label variable alone."""
+        match operand:
+            case tree.PathExpression(tree.Identifier(name), ()):
+                return scope.get(name) in self._labels
+            case _:
+                return False
 
     def where(self, bodies: list[Body], scope: Scope, condition: tree.LorelCondition | None) -> list[Body]:
         """The bodies for which a condition holds."""
@@ -104,6 +132,9 @@ class QueryRules:
         """The bodies, with `end` bound to each of the objects of a path or a subquery."""
         match source:
             case tree.PathExpression(root, steps):
+                if not self._is_walkable(scope, source):
+                    return []
+                self.walker.labels = scope
                 found = []
                 for body in bodies:
                     extended, start = self._root(body, scope, root)
@@ -123,10 +154,12 @@ class QueryRules:
         match operand:
             case tree.LorelLiteral(value):
                 return [(body, LiteralValue(value)) for body in bodies]
+            case tree.PathExpression(tree.Identifier(name), ()) if self.is_label(scope, operand):
+                return [(body, TextValue(scope[name])) for body in bodies]
             case tree.PathExpression(tree.Identifier(name), ()) if name in scope:
                 return [(body, StoredValue(scope[name])) for body in bodies]
             case tree.Subquery(tree.SelectQuery((tree.SelectItem(item, None),)) as query):
-                if isinstance(item, tree.PathExpression | tree.Subquery):
+                if isinstance(item, tree.PathExpression | tree.Subquery) and not self._selects_label(scope, query):
                     end = self.writer.variable("Item")
                     return [(body, StoredValue(end)) for body in self._subquery_objects(bodies, scope, query, end)]
                 self._check_subquery(query)
@@ -208,8 +241,33 @@ class QueryRules:
             return body, integer(root.oid)
         if root.name in scope:
             return body, scope[root.name]
+        view = self._views.get(root.name)
+        if view is not None:
+            selected = self.writer.variable(view.view)
+            self.walker.range_over(selected, view.edges)
+            return (*body, Atom(view.objects, (selected,))), selected
         start = self.writer.variable(root.name)
         return (*body, Atom(NAME, (text(root.name), start))), start
+
+    def _selects_label(self, scope: Scope, query: tree.SelectQuery) -> bool:
+        own = {each.name for item in query.sources for each in label_variables(item.source)}
+        match query.items[0].operand:
+            case tree.PathExpression(tree.Identifier(name), ()) as operand:
+                return name in own or self.is_label(scope, operand)
+            case _:
+                return False
+
+    def _is_walkable(self, scope: Scope, path: tree.PathExpression) -> bool:
+        """Whether a path begins with objects, and binds labels only where the from clause has declared them."""
+        if isinstance(path.root, tree.Identifier) and scope.get(path.root.name) in self._labels:
+            hint = "compare it, or select it as a value"
+            self._refuse("HW262", f"`{path.root.name}` is a label, not an object", path.root, hint=hint)
+            return False
+        loose = [each for each in label_variables(path) if scope.get(each.name) not in self._labels]
+        for variable in loose:
+            hint = 'as in `(select x from r.%@L x where L like "a%")`'
+            self._refuse("HW262", "a label variable is bound in a from clause", variable, hint=hint)
+        return not loose
 
     def _subquery_objects(self, bodies: list[Body], scope: Scope, query: tree.SelectQuery, end: Term) -> list[Body]:
         self._check_subquery(query)
@@ -225,6 +283,8 @@ class QueryRules:
     def _check_subquery(self, query: tree.SelectQuery) -> None:
         if len(query.items) != 1 or query.items[0].label is not None:
             self._refuse("HW256", "a subquery selects one item without a label", query.items[-1])
+        if query.limit is not None and not query.order:
+            self._refuse("HW256", "a subquery has no `limit`", query, hint="only the statements of a view have it")
         if query.adjuncts or query.order:
             clause = "with" if query.adjuncts else "order by"
             item = (*query.adjuncts, *query.order)[0]

@@ -31,6 +31,14 @@ def identifiers(node: Any) -> Iterator[tree.Identifier]:
             yield from identifiers(getattr(node, each.name))
 
 
+def label_variables(source: tree.ObjectSource) -> Iterator[tree.Identifier]:
+    """The variables that the steps of a path bind to labels, as `L` in `r.%@L`."""
+    if isinstance(source, tree.PathExpression):
+        for step in source.steps:
+            if isinstance(step, tree.ByLabel | tree.ByPattern) and step.variable is not None:
+                yield step.variable
+
+
 def free_names(node: Any, bound: frozenset[str] = frozenset()) -> Iterator[str]:
     """The names that paths in a part of the tree begin with, less the variables that the part defines itself."""
     match node:
@@ -98,6 +106,7 @@ class _Sharing:
         self._query = query
         self._hidden = HiddenNames(query)
         self._variables = {item.variable.name for item in query.sources if item.variable is not None}
+        self._variables |= {each.name for item in query.sources for each in label_variables(item.source)}
         self._variables |= {each.variable.name for each in _quantified(query.where)}
         self._prefixes: dict[tuple[str, ...], list[tree.Identifier]] = {}
         self._beginnings: list[tuple[str, ...]] = []
@@ -154,7 +163,7 @@ class _Sharing:
             return ()
         found = [path.root.name]
         for step in path.steps:
-            if not isinstance(step, tree.ByLabel) or step.places is not None:
+            if not isinstance(step, tree.ByLabel) or step.places is not None or step.variable is not None:
                 break
             found.append(step.label)
         return tuple(found)

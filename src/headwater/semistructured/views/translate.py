@@ -8,7 +8,7 @@ aggregates too, which the paper's own algorithm leaves out.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from headwater.core.diagnostics import Diagnostic
@@ -28,21 +28,29 @@ from headwater.semistructured.views.comparisons import (
     columns_of,
 )
 from headwater.semistructured.views.known import KnownNames, near_misses
+from headwater.semistructured.views.limits import LimitRules
 from headwater.semistructured.views.model import ViewOrder, ViewPart, ViewProgram
 from headwater.semistructured.views.queries import QueryRules, Scope
-from headwater.semistructured.views.scoping import item_label, roots, shared
-from headwater.semistructured.views.writer import Body, RuleWriter, integer, never, number, text
+from headwater.semistructured.views.ranging import over_views
+from headwater.semistructured.views.scoping import HiddenNames, item_label, label_variables, roots, shared
+from headwater.semistructured.views.writer import Body, RuleWriter, compared, integer, never, number, text
 
 _WHOLE = 2**53  # below this, every whole float is an int
 
 
-def translate(view: tree.ViewDefinition, known: KnownNames | None = None) -> ViewProgram:
-    """The rules of a view. With the names and labels of the store, warnings tell of those that nearly match one."""
-    return _ViewTranslation(view).run(known)
+def translate(
+    view: tree.ViewDefinition, known: KnownNames | None = None, earlier: Iterable[ViewProgram] = ()
+) -> ViewProgram:
+    """The rules of a view, whose paths may range over earlier views. With the names and labels of the store, warnings
+    tell of those that nearly match one."""
+    return _ViewTranslation(view, {each.name: each for each in earlier}).run(known)
 
 
-def translate_all(views: Collection[tree.ViewDefinition], known: KnownNames | None = None) -> tuple[ViewProgram, ...]:
-    """The rules of several views for one program; two views of one name are an error."""
+def translate_all(
+    views: Collection[tree.ViewDefinition], known: KnownNames | None = None, earlier: Iterable[ViewProgram] = ()
+) -> tuple[ViewProgram, ...]:
+    """The rules of several views for one program, each after those that it may range over; two views of one name are
+    an error."""
     seen: set[str] = set()
     problems = []
     for view in views:
@@ -51,7 +59,10 @@ def translate_all(views: Collection[tree.ViewDefinition], known: KnownNames | No
         seen.add(view.name)
     if problems:
         raise CheckProblem(tuple(problems[:MOST_FINDINGS]))
-    return tuple(translate(view, known) for view in views)
+    before, found = tuple(earlier), list[ViewProgram]()
+    for view in views:
+        found.append(translate(view, known, (*before, *found)))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +76,13 @@ class _Bound:
 class _ViewTranslation:
     """The rules of one view so far."""
 
-    def __init__(self, view: tree.ViewDefinition) -> None:
-        self._view = view
+    def __init__(self, view: tree.ViewDefinition, earlier: Mapping[str, ViewProgram]) -> None:
+        ranging = over_views(view, earlier)
+        self._written, self._view = view, ranging.definition
+        self._earlier, self._roots = earlier, ranging.roots
         self._writer = RuleWriter(view.name)
-        self._queries = QueryRules(self._writer)
+        self._queries = QueryRules(self._writer, ranging.roots)
+        self._queries.problems += ranging.problems
         self._edges = self._writer.part_relation("", "edges")
         self._adjuncts = AdjunctRules(self._writer, self._queries.walker, self._edges)
         self._shapes: dict[str, tuple[str, ...]] = {}
@@ -92,9 +106,14 @@ class _ViewTranslation:
             adjuncts,
             tuple(self._writer.rules),
             tuple((relation, len(columns)) for relation, columns in self._shapes.items()),
-            self._view,
-            near_misses(self._view, known) if known is not None else (),
+            self._written,
+            self._near_misses(known) if known is not None else (),
+            tuple(sorted({root.view for root in self._roots.values()})),
         )
+
+    def _near_misses(self, known: KnownNames) -> tuple[Diagnostic, ...]:
+        views = {name: [part.name for part in view.parts] for name, view in self._earlier.items()}
+        return near_misses(self._view, known, views, self._roots)
 
     def _close_adjuncts(self) -> str:
         child = self._writer.variable("Child")
@@ -107,26 +126,74 @@ class _ViewTranslation:
         found = shared(part.query)
         self._queries.problems += found.problems
         query = found.query
+        if query.limit is not None:
+            query = _with_selected_source(query)
         bodies, scope = self._queries.sources([()], {}, query.sources)
         bound = _Bound(self._queries.where(bodies, scope, query.where), scope)
+        key: Term | None = None
+        if not self._selects_objects(query, scope):
+            bound, key = self._with_ids(bound, self._made_id(place, scope, query))
+        order: tuple[ViewOrder, ...] = ()
+        if query.limit is None:
+            order = self._order(part.name, bound, key, query)
+        else:
+            bound, order = self._first(part.name, bound, key, query)
         match query.items:
-            case (tree.SelectItem(tree.PathExpression() | tree.Subquery() as source, None),):
+            case (tree.SelectItem(tree.PathExpression() | tree.Subquery() as source, None),) if key is None:
                 result = self._objects(part.name, bound, source)
-                key: Term | None = None
-            case (tree.SelectItem(operand, None),):
-                bound = self._settled(bound)
-                key = _made_id(place, bound.scope, query)
+            case (tree.SelectItem(operand, None),) if key is not None:
                 result = self._values(part.name, bound, key, operand)
             case _:
-                bound = self._settled(bound)
-                key = _made_id(place, bound.scope, query)
+                assert key is not None
                 result = self._made(part.name, bound, key, query)
         self._with(bound, query, result)
-        return replace(result, order=self._order(part.name, bound, key, query))
+        return replace(result, order=order)
+
+    def _selects_objects(self, query: tree.SelectQuery, scope: Scope) -> bool:
+        """Whether a statement selects objects of the store, in place of values or objects that it makes."""
+        match query.items:
+            case (tree.SelectItem(tree.PathExpression() | tree.Subquery() as operand, None),):
+                return not self._queries.is_label(scope, operand)
+            case _:
+                return False
+
+    def _first(
+        self, name: str, bound: _Bound, key: Term | None, query: tree.SelectQuery
+    ) -> tuple[_Bound, tuple[ViewOrder, ...]]:
+        """The bindings of the first objects alone, and their sort keys."""
+        assert query.limit is not None
+        if not bound.bodies:
+            return bound, self._order(name, bound, key, query)
+        bound = self._settled(bound)
+        subject = key if key is not None else bound.scope[_selected_variable(query, bound.scope) or ""]
+        order = self._order(name, bound, key, query, shown=False)
+        first = LimitRules(self._writer).first(bound.bodies, subject, order, query.limit)
+        chosen = self._writer.variable("Chosen")
+        goals = (compared(chosen, "=", subject), Atom(first, (chosen,)))
+        limited = _Bound([(*body, *goals) for body in bound.bodies], bound.scope)
+        return limited, self._order(name, limited, key, query)
 
     def _settled(self, bound: _Bound) -> _Bound:
         """The bindings as one relation, where several rules read them."""
         return _Bound([self._queries.anchored(bound.bodies, bound.scope)] if bound.bodies else [], bound.scope)
+
+    def _with_ids(self, bound: _Bound, made: ListTerm) -> tuple[_Bound, Term]:
+        """The bindings as one relation, with the id of what is made of each. A row of the view that may be lost is then
+        derived again by its id; without it, every binding with the same values was tried, in turn."""
+        if not bound.bodies:
+            return bound, made
+        key, relation = self._writer.variable("Id"), self._writer.relation("bound")
+        kept = tuple(dict.fromkeys(term for term in bound.scope.values() if isinstance(term, Variable)))
+        self._writer.rule(relation, (*kept, made), bound.bodies)
+        return _Bound([(Atom(relation, (*kept, key)),)], {**bound.scope, " key": key}), key
+
+    def _made_id(self, place: int, scope: Scope, query: tree.SelectQuery) -> ListTerm:
+        """What an object is made of: ids of objects, and labels, beside which ids are texts as well."""
+        used = list(dict.fromkeys(scope[name] for name in roots(query.items) if name in scope))
+        if not any(map(self._queries.stands_for_label, used)):
+            return ListTerm((integer(place), *used))
+        words = (term if self._queries.stands_for_label(term) else Call("to_string", (term,)) for term in used)
+        return ListTerm((text(str(place)), *words))
 
     def _shown(self, part: str, what: str, columns: str) -> str:
         """A relation to read, with its columns by kind."""
@@ -169,7 +236,8 @@ class _ViewTranslation:
         edges = values = None
         for item in query.items:
             label = text(item_label(item))
-            if isinstance(item.operand, tree.PathExpression | tree.Subquery):
+            if self._selects_objects(tree.SelectQuery((replace(item, label=None),)), bound.scope):
+                assert isinstance(item.operand, tree.PathExpression | tree.Subquery)
                 edges = edges or self._shown(name, "made_edges", "id label oid place")
                 self._made_edges(edges, bound, key, label, item.operand)
             else:
@@ -182,7 +250,8 @@ class _ViewTranslation:
     def _made_edges(
         self, relation: str, bound: _Bound, key: Term, label: Constant, source: tree.PathExpression | tree.Subquery
     ) -> None:
-        """An edge to every object of an item. The last step keeps its place, so that arrays keep their order."""
+        """An edge to every object of an item. The last step keeps its place, so that arrays keep their order; a
+        variable stands for one object."""
         end = self._writer.variable("Item")
         match source:
             case tree.PathExpression(root, (*before, tree.ByLabel() | tree.ByPattern() as last)):
@@ -191,6 +260,8 @@ class _ViewTranslation:
                 bodies = self._queries.objects(bound.bodies, bound.scope, start, parent)
                 step = self._queries.walker.edge(parent, last, end, place)
                 self._writer.rule(relation, (key, label, end, place), [(*body, *step) for body in bodies])
+            case tree.PathExpression(tree.Identifier(name), ()) if name in bound.scope:
+                self._writer.rule(relation, (key, label, bound.scope[name], integer(-1)), bound.bodies)
             case _:
                 bodies = self._queries.objects(bound.bodies, bound.scope, source, end)
                 self._writer.rule(relation, (key, label, end, integer(0)), bodies)
@@ -224,8 +295,16 @@ class _ViewTranslation:
             and isinstance(item.operand.root, tree.Identifier)
             and not item.operand.steps
             and item.operand.root.name in bound.scope
+            and not self._queries.is_label(bound.scope, item.operand)
         }
+        for item in query.adjuncts:
+            for variable in label_variables(item.path):
+                hint = "the edges of a with clause keep their labels"
+                self._refuse("HW262", "a label variable is bound in a from clause", variable.span, hint)
+        if any(True for item in query.adjuncts for _ in label_variables(item.path)):
+            return
         positions: dict[str, str] = {}
+        beginnings: dict[str, str] = {}  # of a variable of this clause, the selected one that its path begins with
         for item in query.adjuncts:
             root = item.path.root
             name = root.name if isinstance(root, tree.Identifier) else ""
@@ -234,12 +313,14 @@ class _ViewTranslation:
             if name not in positions or not item.path.steps:
                 self._refuse_with(item, sorted(selected))
                 continue
-            after = self._adjuncts.follow(positions[name], item.path.steps)
+            like = bound.scope.get(beginnings.get(name, name))
+            after = self._adjuncts.follow(positions[name], item.path.steps, like)
             if item.variable is not None:
                 if item.variable.name in positions or item.variable.name in bound.scope:
                     message = f"the variable `{item.variable.name}` is defined twice"
                     self._refuse("HW250", message, item.variable.span, "give one of them another name")
                 positions[item.variable.name] = after
+                beginnings[item.variable.name] = beginnings.get(name, name)
 
     def _position(self, bound: _Bound, name: str, part: ViewPart) -> str:
         if part.objects is not None:
@@ -257,31 +338,50 @@ class _ViewTranslation:
                 "HW252", message, item.span, f"as in `{selected[0]}.Name`, or `{selected[0]}.#` for everything"
             )
 
-    def _order(self, name: str, bound: _Bound, key: Term | None, query: tree.SelectQuery) -> tuple[ViewOrder, ...]:
+    def _order(
+        self, name: str, bound: _Bound, key: Term | None, query: tree.SelectQuery, *, shown: bool = True
+    ) -> tuple[ViewOrder, ...]:
         """A relation of sort keys per item. Selected objects are told apart by their variable."""
         found = []
         for place, item in enumerate(query.order, 1):
             subject = key
             if subject is None:
-                match query.items[0].operand:
-                    case tree.PathExpression(tree.Identifier(variable), ()) if variable in bound.scope:
-                        subject = bound.scope[variable]
-                    case _:
-                        hint = "name the selected path in the from clause, and select the variable"
-                        self._refuse("HW257", "only a selected variable has an order", item.span, hint)
-                        return ()
-            relation = self._shown(name, f"order{place}", f"{'oid' if key is None else 'id'} kind text number")
+                variable = _selected_variable(query, bound.scope)
+                if variable is None:
+                    hint = "name the selected path in the from clause, and select the variable"
+                    self._refuse("HW257", "only a selected variable has an order", item.span, hint)
+                    return ()
+                subject = bound.scope[variable]
+            columns = f"{'oid' if key is None else 'id'} kind text number"
+            relation = self._shown(name, f"order{place}", columns) if shown else self._writer.relation("order")
             scope = {**bound.scope, " key": subject} if isinstance(subject, Variable) else bound.scope
             for body, value in self._queries.values(bound.bodies, scope, item.operand):
-                goals, columns = self._columns(value)
-                self._writer.rule(relation, (subject, *columns), [(*body, *goals)])
-            found.append(ViewOrder(relation, item.descending))
+                goals, cells = self._columns(value)
+                self._writer.rule(relation, (subject, *cells), [(*body, *goals)])
+            if shown or self._writer.derives(relation):
+                found.append(ViewOrder(relation, item.descending))
         return tuple(found)
 
     def _refuse(self, code: str, message: str, span: object, hint: str | None = None) -> None:
         self._queries.problems.append(Diagnostic(code, message, span, hint=hint))  # type: ignore[arg-type]
 
 
-def _made_id(place: int, scope: Scope, query: tree.SelectQuery) -> ListTerm:
-    used = dict.fromkeys(scope[name] for name in roots(query.items) if name in scope)
-    return ListTerm((integer(place), *used))
+def _selected_variable(query: tree.SelectQuery, scope: Scope) -> str | None:
+    """The variable that a statement selects, if it selects one alone."""
+    match query.items[0].operand:
+        case tree.PathExpression(tree.Identifier(variable), ()) if variable in scope:
+            return variable
+        case _:
+            return None
+
+
+def _with_selected_source(query: tree.SelectQuery) -> tree.SelectQuery:
+    """`select o.items from Orders o limit 3` with a variable for the selected path, so that it can be counted."""
+    match query.items:
+        case (tree.SelectItem(tree.PathExpression(_, steps) as path, None),) if steps and not query.order:
+            variable = HiddenNames(query).take()
+            source = tree.FromItem(path, variable, span=path.span)
+            item = tree.SelectItem(tree.PathExpression(variable, span=path.span), span=path.span)
+            return replace(query, items=(item,), sources=(*query.sources, source))
+        case _:
+            return query

@@ -102,5 +102,9 @@ class RuleWriter:
         self.rule(relation, found, list(bodies) or [tuple(goal for term in found for goal in _impossible(term))])
         return Atom(relation, found)
 
+    def derives(self, relation: str) -> bool:
+        """Whether a rule for a relation was written."""
+        return any(rule.head.relation == relation for rule in self.rules)
+
     def rule(self, relation: str, args: Sequence[Term | Aggregate], bodies: Iterable[Body]) -> None:
         self.rules += (Rule(Head(relation, tuple(args)), body) for body in dict.fromkeys(bodies))

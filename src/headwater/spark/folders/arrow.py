@@ -97,6 +97,10 @@ class ArrowFolder(Folder):
             shutil.copyfileobj(source, sink, 1 << 22)
 
     @property
+    def creates_once(self) -> bool:
+        return self._files.type_name not in _OBJECT_STORES
+
+    @property
     def moves_folders(self) -> bool:
         return self._files.type_name not in _OBJECT_STORES
 

@@ -79,6 +79,11 @@ class Folder(ABC):
                 self._download(name, path)
             yield path
 
+    @property
+    def creates_once(self) -> bool:
+        """Whether of two processes that create the same name only one succeeds."""
+        return True
+
     def leads_out(self, name: str) -> bool:
         """Whether a name leads out of this folder, over a symbolic link; object stores have none."""
         return False

@@ -7,6 +7,7 @@ aside, with file and reason: the stream goes on.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,52 @@ def arriving(spark: Any, expected: Expected, place: Path, *, header: bool) -> An
     rows = read(first, expected, feed=feed, header=header)
     texts = _Texts(settled(expected, rows.types), first.suffix, header=header)
     return reader.format("binaryFile").schema(_CONTENT).load(str(place)).mapInArrow(texts.rows, texts.schema)
+
+
+def arriving_documents(spark: Any, place: Path, key: str) -> Any:
+    """The streaming DataFrame of documents in the files of a folder, a document per line, each file a batch.
+
+    A line `{"_key": K, "_change_type": "delete"}` removes a document. Other changes than of whole documents are set
+    aside.
+    """
+    first = _first_file(place, (".jsonl", ".ndjson"))
+    reader = spark.readStream.option("maxFilesPerTrigger", 1).option("pathGlobFilter", f"*{first.suffix}")
+    return reader.text(str(place)).mapInArrow(_DocumentLines(key).rows, f"document string, {CHANGE_TYPE} string")
+
+
+@dataclass(frozen=True, slots=True)
+class _DocumentLines:
+    """Reads lines as documents or changes of documents, in the tasks of a query."""
+
+    key: str
+
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            lines = [line for line in batch.column(0).cast(pa.binary()).to_pylist() if line and line.strip()]
+            found = [self._change(line) for line in lines]
+            columns = [pa.array([text for text, _ in found], pa.binary()).cast(pa.string(), safe=False)]
+            columns.append(pa.array([kind for _, kind in found], pa.string()))
+            yield pa.RecordBatch.from_arrays(columns, ["document", CHANGE_TYPE])
+
+    def _change(self, line: bytes) -> tuple[bytes, str]:
+        if not any(word in line for word in (b'"_key"', b'"_patch"', b'"_change_type"')):
+            return line, "insert"
+        try:
+            said = json.loads(line)
+        except ValueError:
+            return line, "insert"
+        if not isinstance(said, dict):
+            return line, "insert"
+        if "_patch" in said:
+            return line, "patch"
+        kind = said.pop(CHANGE_TYPE, "insert")
+        named = said.pop("_key", None)
+        if kind == "delete" and named is not None:
+            document: Any = named
+            for member in reversed(self.key.split(".")):
+                document = {member: document}
+            said = document
+        return json.dumps(said).encode(), str(kind)
 
 
 def _parquet(spark: Any, reader: Any, first: Path, expected: Expected) -> Any:
@@ -135,13 +182,13 @@ def _arrow(column: Column, kind: Type) -> pa.Array:
     return column.cast(ARROW[kind])
 
 
-def _first_file(place: Path) -> Path:
+def _first_file(place: Path, suffixes: tuple[str, ...] = SUFFIXES) -> Path:
     if not place.is_dir():
         raise FileError(f"{place} is not a folder; --stream takes the folder that files arrive in")
-    held = [path for path in sorted(place.iterdir()) if _counts(path)]
+    held = [path for path in sorted(place.iterdir()) if _counts(path, suffixes)]
     if not held:
         raise FileError(
-            f"{place} holds no file that ends in {', '.join(SUFFIXES)}; put the first one there, so that its columns "
+            f"{place} holds no file that ends in {', '.join(suffixes)}; put the first one there, so that its columns "
             "can be seen"
         )
     other = next((path for path in held if path.suffix != held[0].suffix), None)
@@ -153,5 +200,5 @@ def _first_file(place: Path) -> Path:
     return held[0]
 
 
-def _counts(path: Path) -> bool:
-    return path.suffix in SUFFIXES and not path.name.startswith((".", "_"))
+def _counts(path: Path, suffixes: tuple[str, ...]) -> bool:
+    return path.suffix in suffixes and not path.name.startswith((".", "_"))

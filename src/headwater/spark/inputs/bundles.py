@@ -44,8 +44,8 @@ SCHEMA = pa.schema(
 )
 DDL = "shard int, relation string, sequence string, place bigint, payload binary"
 EVERYWHERE = -1
-_INSERT = "_insert"  # columns of a relation are called by their numbers here: they may have any name
-_VERSION = "_version"
+INSERT = "_insert"  # columns of a relation are called by their numbers here: they may have any name
+VERSION = "_version"
 _NOTHING = ""  # the column of rows that have none: Arrow would forget how many there are
 _REJECTED = ""  # the relation that rows set aside are bundled under
 NUMBER = "#"  # the relation of an empty bundle, which gives a shard its number
@@ -87,7 +87,7 @@ def bundle(
     batches: Iterable[pa.RecordBatch], given: Input, sharding: Sharding, shards: int, task: int, sequence: str = ""
 ) -> Iterator[pa.RecordBatch]:
     """The rows that one task reads of one input, in bundles; they come after those of any lesser `sequence`."""
-    seat = _Seat(task, sequence)
+    seat = BundleOrder(task, sequence)
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         waiting.append(batch)
@@ -99,7 +99,7 @@ def bundle(
 
 
 @dataclass(slots=True)
-class _Seat:
+class BundleOrder:
     """Numbers the bundles of one task."""
 
     task: int
@@ -111,24 +111,32 @@ class _Seat:
         return (self.task << 32) + self.count
 
 
-def _bundled(rows: pa.Table, given: Input, sharding: Sharding, shards: int, seat: _Seat) -> Iterator[pa.RecordBatch]:
+def _bundled(
+    rows: pa.Table, given: Input, sharding: Sharding, shards: int, seat: BundleOrder
+) -> Iterator[pa.RecordBatch]:
     encoded = ColumnCodes()
     sifted, rejected = sift(rows, given, encoded)
     times = sharding.times(given.relation, sifted, encoded) if given.time is not None else _NO_TIMES
-    if _INSERT in sifted.column_names and times.size:  # deletes do not move time
-        times = times[sifted.column(_INSERT).to_numpy()]
+    if INSERT in sifted.column_names and times.size:  # deletes do not move time
+        times = times[sifted.column(INSERT).to_numpy()]
     if times.size:
         yield _record(EVERYWHERE, _CLOCK, "", int(times.max()), b"")
     for relation in sharding.tables_of(given.relation):
         place = seat.next()
         if sifted.num_rows:
             for shard, part in sharding.route(relation, sifted, shards, encoded):
-                yield _row(EVERYWHERE if shard is None else shard, relation, seat.sequence, place, part)
+                yield bundle_of(EVERYWHERE if shard is None else shard, relation, seat.sequence, place, part)
     if rejected:
-        yield _row(0, _REJECTED, "", seat.next(), _rejected_table(rejected))
+        yield rejections(rejected, seat)
 
 
-def _row(shard: int, relation: str, sequence: str, place: int, rows: pa.Table) -> pa.RecordBatch:
+def rejections(rejected: list[Rejection], seat: BundleOrder) -> pa.RecordBatch:
+    """A bundle of rows that were set aside, for the first shard to note."""
+    return bundle_of(0, _REJECTED, "", seat.next(), _rejected_table(rejected))
+
+
+def bundle_of(shard: int, relation: str, sequence: str, place: int, rows: pa.Table) -> pa.RecordBatch:
+    """Rows of a relation for a shard, as a bundle."""
     return _record(shard, relation, sequence, place, pack(rows))
 
 
@@ -168,14 +176,14 @@ def sift(rows: pa.Table, given: Input, encoded: ColumnCodes) -> tuple[pa.Table, 
         reasons.update(dict.fromkeys(broken.tolist(), "it cannot be parsed"))
     extra: list[tuple[str, Any]] = []
     if given.change is not None:
-        inserts, strange = _directions(rows.column(given.change))
-        extra.append((_INSERT, inserts))
+        inserts, strange = directions(rows.column(given.change))
+        extra.append((INSERT, inserts))
         for at, reason in strange.items():
             reasons.setdefault(at, reason)
     if given.order is not None:
         extra.append((ORDER, rows.column(given.order)))
     if given.version is not None:
-        extra.append((_VERSION, rows.column(given.version)))
+        extra.append((VERSION, rows.column(given.version)))
     for number, (name, kind, nullable) in enumerate(zip(given.names, given.types, given.nullable, strict=True)):
         columns[number], garbled = _readable(columns[number])
         for at in garbled:
@@ -235,7 +243,8 @@ def _value(value: pa.Scalar) -> Any:
         return value.as_buffer().to_pybytes().decode("utf-8", "backslashreplace")
 
 
-def _directions(column: pa.ChunkedArray) -> tuple[Any, dict[int, str]]:
+def directions(column: pa.ChunkedArray) -> tuple[Any, dict[int, str]]:
+    """Whether each row is inserted or deleted; where its `_change_type` is strange, why."""
     column, _ = _readable(column.cast(pa.string()))
     words = column.combine_chunks().dictionary_encode()
     known = [CHANGE_TYPES.get(word) for word in words.dictionary.to_pylist()]
@@ -296,8 +305,29 @@ class Arrived:
 
 def arrive(batches: Iterable[pa.RecordBatch], sharding: Sharding) -> Arrived:
     """The net effect of all bundles that came."""
+    opened = open_bundles(batches)
+    arrived = Arrived(rejected=opened.rejected, latest=opened.latest)
+    for relation, rows in opened.tables.items():
+        if _NOTHING in rows.column_names:
+            rows = rows.select([name for name in rows.column_names if name != _NOTHING])
+        arrived.rows[relation] = rows.num_rows
+        _settle(arrived, rows, sharding.table(relation), sharding.keys.get(relation))
+    return arrived
+
+
+@dataclass(slots=True)
+class OpenedBundles:
+    """What bundles hold: the rows of each relation, the rows set aside, and the latest time."""
+
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    rejected: list[Rejection] = field(default_factory=list)
+    latest: int | None = None
+
+
+def open_bundles(batches: Iterable[pa.RecordBatch]) -> OpenedBundles:
+    """Everything that came, bundles in their order."""
     bundles: dict[str, list[tuple[str, int, pa.Table]]] = {}
-    arrived = Arrived()
+    opened = OpenedBundles()
     for batch in batches:
         columns = [batch.column(name) for name in ("relation", "sequence", "place", "payload")]
         for relation, sequence, place, payload in zip(*columns, strict=True):
@@ -305,33 +335,29 @@ def arrive(batches: Iterable[pa.RecordBatch], sharding: Sharding) -> Arrived:
                 continue
             if relation.as_py() == _CLOCK:
                 moment = place.as_py()
-                arrived.latest = moment if arrived.latest is None else max(arrived.latest, moment)
+                opened.latest = moment if opened.latest is None else max(opened.latest, moment)
                 continue
             rows = unpack(payload)
             if relation.as_py() == _REJECTED:
-                arrived.rejected += [Rejection(**row) for row in rows.to_pylist()]
+                opened.rejected += [Rejection(**row) for row in rows.to_pylist()]
             else:
                 bundles.setdefault(relation.as_py(), []).append((sequence.as_py(), place.as_py(), rows))
     for relation, parts in bundles.items():
         parts.sort(key=lambda part: part[:2])
-        rows = pa.concat_tables([part for _, _, part in parts], promote_options="permissive")
-        if _NOTHING in rows.column_names:
-            rows = rows.select([name for name in rows.column_names if name != _NOTHING])
-        arrived.rows[relation] = rows.num_rows
-        _settle(arrived, rows, sharding.table(relation), sharding.keys.get(relation))
-    arrived.rejected.sort(key=lambda row: (row.relation, row.reason, row.row))
-    return arrived
+        opened.tables[relation] = pa.concat_tables([part for _, _, part in parts], promote_options="permissive")
+    opened.rejected.sort(key=lambda row: (row.relation, row.reason, row.row))
+    return opened
 
 
 def _settle(arrived: Arrived, rows: pa.Table, table: Table, key: tuple[int, ...] | None) -> None:
     """Take the net effect of a relation's rows; its columns get their names back."""
     relation = table.name
-    rows = _ordered(rows)
-    if _INSERT not in rows.column_names:
+    rows = in_order(rows)
+    if INSERT not in rows.column_names:
         arrived.inserts[relation] = rows.rename_columns(list(table.names))
         return
-    inserts = rows.column(_INSERT).fill_null(True).to_numpy()  # null: from an input that has inserts only
-    rows = rows.drop_columns([_INSERT]).rename_columns(list(table.names))
+    inserts = rows.column(INSERT).fill_null(True).to_numpy()  # null: from an input that has inserts only
+    rows = rows.drop_columns([INSERT]).rename_columns(list(table.names))
     if inserts.all():
         arrived.inserts[relation] = rows
         return
@@ -343,19 +369,19 @@ def _settle(arrived: Arrived, rows: pa.Table, table: Table, key: tuple[int, ...]
         arrived.cleared[relation] = found.cleared
 
 
-def _ordered(rows: pa.Table) -> pa.Table:
+def in_order(rows: pa.Table) -> pa.Table:
     """The rows in their order; those of an input without one come first.
 
     The inserts of a commit come behind its deletes: where an update gives every row the value of the next one, all new
     rows stay.
     """
-    ordered = [name for name in (ORDER, _VERSION) if name in rows.column_names]
+    ordered = [name for name in (ORDER, VERSION) if name in rows.column_names]
     if not ordered:
         return rows
     known = reduce(pc.or_, (rows.column(name).is_valid() for name in ordered))
     keys = {"known": known, **{name: rows.column(name) for name in ordered}}
-    if _VERSION in ordered:
-        keys["insert"] = rows.column(_INSERT)
+    if VERSION in ordered:
+        keys["insert"] = rows.column(INSERT)
     keys["place"] = pa.array(range(rows.num_rows))
     order = pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys])
     return rows.take(order).drop_columns(ordered)

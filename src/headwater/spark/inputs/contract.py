@@ -28,6 +28,7 @@ from headwater.program.inputs import require_inputs
 from headwater.program.model import Program, Relation, Shown
 from headwater.program.nearest import nearest
 from headwater.program.types.inference import infer, refined
+from headwater.semistructured.sharded import DOCUMENT_SCHEMA, DocumentViews, ShardedProgram
 from headwater.spark.inputs.column_types import arrow_type, hint_for, type_of, without_zone
 
 ORDER = "_order"
@@ -67,6 +68,8 @@ class Contract:
     inputs: tuple[Input, ...]
     views: tuple[View, ...]
     functions: tuple[tuple[str, Function], ...]  # the user's own
+    documents: DocumentViews | None = None  # its views show documents, made of what the program computes
+    zoned: bool = True  # timestamps have a time zone on their way out
     mark: str = dataclasses.field(init=False, compare=False)  # identifies the functions
 
     def __post_init__(self) -> None:
@@ -108,8 +111,10 @@ def view_called(name: str, views: Iterable[View]) -> View:
     raise UnknownRelation(f"there is no view `{name}`{meant} (the program's views: {', '.join(found)})")
 
 
-def refuse_others(given: Iterable[tuple[str, Any]], *, streams: bool = False) -> None:
-    """Raise DataError for anything but a DataFrame, and for a stream where none is allowed."""
+def refuse_others(
+    given: Iterable[tuple[str, Any]], *, streams: bool = False, once: str = "evaluate", maintained: str = "maintain"
+) -> None:
+    """Raise DataError for anything but a DataFrame, and for a stream where none is allowed: in the function `once`."""
     for name, frame in given:
         if not hasattr(frame, "isStreaming"):
             raise DataError(
@@ -118,8 +123,8 @@ def refuse_others(given: Iterable[tuple[str, Any]], *, streams: bool = False) ->
             )
         if frame.isStreaming and not streams:
             raise DataError(
-                f"error[HW801]: the DataFrame given for `{name}` is a stream; evaluate takes rows that are there, and "
-                "maintain takes streams"
+                f"error[HW801]: the DataFrame given for `{name}` is a stream; {once} takes rows that are there, and "
+                f"{maintained} takes streams"
             )
 
 
@@ -154,7 +159,13 @@ def agree(
             kept = [_kind(column, kept) for column in relation.shown]
         fields = [pa.field(column, arrow_type(kind, zoned=zoned)) for column, kind in zip(names, kept, strict=False)]
         views.append(View(name, pa.schema(fields)))
-    return Contract(program, inputs, tuple(views), tuple(USER_FUNCTIONS.items()))
+    return Contract(program, inputs, tuple(views), tuple(USER_FUNCTIONS.items()), zoned=zoned)
+
+
+def agree_on_documents(compiled: ShardedProgram) -> Contract:
+    """The contract of views over documents: each shows documents by the ids of their objects."""
+    views = tuple(View(name, DOCUMENT_SCHEMA) for name in compiled.views.names)
+    return Contract(compiled.program, (), views, (), compiled.views)
 
 
 def _kind(shown: Shown, kept: list[Type]) -> Type:

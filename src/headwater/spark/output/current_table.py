@@ -25,7 +25,7 @@ from headwater.spark.output.destinations import CURRENT as TABLE
 from headwater.spark.output.destinations import BatchFolders, Folders, Tables, destination
 from headwater.spark.output.ownership import refuse_foreign
 from headwater.spark.session.session import session_at_hand
-from headwater.spark.shards.state_view import last_of, noted_views, view_of
+from headwater.spark.shards.state_view import noted_views, view_of
 from headwater.spark.state.checkpoint import Checkpoint
 from headwater.spark.state.manifest import Manifest
 
@@ -146,7 +146,7 @@ def refresh(
     session = spark or session_at_hand()
     if session is None:
         raise ValueError("there is no Spark session; give one, as in refresh(checkpoint, output, spark=session)")
-    manifest = last_of(found)
+    manifest = found.as_of(None)
     place = destination(str(output), format, dict(options or {}))
     if not isinstance(place, Folders | Tables):
         raise ValueError(f"the format {format} keeps no current tables")

@@ -29,9 +29,11 @@ from headwater.spark.output.destinations import (
     Topic,
     destination,
 )
+from headwater.spark.output.document_schema import JSON, with_schema
 from headwater.spark.output.ownership import claim, refuse_foreign
 from headwater.spark.output.shard_output import feed_schema, keep_rejected
 from headwater.spark.shards.state_view import view_of
+from headwater.spark.state import feed
 from headwater.spark.state.checkpoint import Checkpoint
 from headwater.spark.state.manifest import Manifest
 
@@ -46,6 +48,8 @@ class Sink:
     format: str
     options: dict[str, str]
     current: str
+    schema: str | None = None  # of documents, where the views show documents
+    keep: int = 0  # batches whose changes stay in the checkpoint for readers of its feed
     _published: int | None = None  # the last batch
     _as_files: bool | None = None  # the files of a batch are copied as they are; None: not known yet
     _destination: Destination | None = field(init=False)  # None: only the function gets changes
@@ -69,23 +73,29 @@ class Sink:
         """Whether a committed batch is not published to the end: then all its files are there."""
         if self._published == manifest.batch or not manifest.outgoing:
             return False
+        if feed.is_published(checkpoint.folder, manifest.batch):
+            return False
         return not checkpoint.folder.missing(sorted(manifest.outgoing))
 
     def give(
         self, spark: Any, checkpoint: Checkpoint, contract: Contract, manifest: Manifest,
         foreach_changes: Callback | None,
     ) -> None:  # fmt: skip
-        """Publish a committed batch; then remove the files that its shards wrote for it.
+        """Publish a committed batch; then remove the files that its shards wrote for it, unless readers may want them.
 
         Once another run has opened the checkpoint, nothing is written or removed: that run publishes the batch.
         """
         if self._as_files is None:  # this process must reach the output, not a client of Spark Connect
             self._as_files = self.format == "parquet" and (self.output is None or _is_reachable(self.output))
+            self._as_files = self._as_files and self.schema in (None, JSON)  # as the shards wrote them
         changed = {view.name: list(manifest.metrics["feed"].get(view.name, ())) for view in contract.views}
         keep_rejected(checkpoint.folder, manifest)
         frames = {}
         if foreach_changes is not None or not self._as_files:
-            frames = {view.name: _changes(spark, checkpoint, view, changed[view.name]) for view in contract.views}
+            frames = {
+                view.name: with_schema(_changes(spark, checkpoint, view, changed[view.name]), self.schema)
+                for view in contract.views
+            }
         batch = BatchId(checkpoint.query or checkpoint.path, manifest.batch, again=self._published is None)
         for view, files in changed.items():
             checkpoint.hold()
@@ -100,7 +110,7 @@ class Sink:
         if foreach_changes is not None:
             foreach_changes(frames, manifest.batch)
         checkpoint.hold()
-        checkpoint.forget_feed()
+        feed.publish(checkpoint, manifest, self.keep)
         self._published = manifest.batch
 
     def _copy(self, checkpoint: Checkpoint, view: str, files: list[str], batch: int) -> None:

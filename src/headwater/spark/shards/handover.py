@@ -80,6 +80,15 @@ def run(call: ShardCall) -> bytes:
     return result
 
 
+def run_here(call: ShardCall) -> bytes:
+    """The result of a call that only reads: by a worker that holds the shard, else by this process."""
+    result = None if shard_cache.SHARD_CACHE.has(call.assignment, call.shard) else _handed_over(call)
+    if result is not None:
+        return result
+    with TURN:
+        return call(lambda: False)
+
+
 def _handed_over(call: ShardCall) -> bytes | None:
     """The result of another worker; None: no other worker could do it."""
     files = call.assignment.parts[call.shard].files

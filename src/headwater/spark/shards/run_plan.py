@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater.core.errors import StateError
-from headwater.exchange import Sharding, choose
+from headwater.exchange import KINDS, Sharding, choose
 from headwater.spark.inputs.contract import Contract
 from headwater.spark.session.encryption import asked_by, tls_for
 from headwater.spark.session.session import has_dynamic_allocation, is_connect, slots
 
 EXCHANGES = ("gang", "shuffle")
+_OF_DOCUMENTS = ("exchange", "single")  # a document lives on one shard, and is compared there with its old version
 MOST_SHARDS = 10_000  # each is a task of every batch, and a folder in the checkpoint
 
 
@@ -39,7 +40,8 @@ def choose_run_plan(spark: Any, contract: Contract, shards: int | None, exchange
     free = slots(spark)
     count = shards or free
     names = {given.relation: given.names for given in contract.inputs}
-    sharding = choose(contract.program, contract.known, count, columns=names)
+    kinds = KINDS if contract.documents is None else _OF_DOCUMENTS
+    sharding = choose(contract.program, contract.known, count, columns=names, kinds=kinds)
     if sharding.kind == "single":
         return RunPlan(sharding, 1, None, sharding.reason)
     if sharding.kind == "decomposed":

@@ -3,41 +3,42 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import functions as sf
 
-from headwater.core.errors import StateError
-from headwater.core.functions.function import Function
 from headwater.core.functions.registry import USER_FUNCTIONS
+from headwater.exchange import Sharding
+from headwater.semistructured.sharded import DocumentViews
+from headwater.spark.inputs.column_types import arrow_type
 from headwater.spark.inputs.contract import View, mark_of, view_called
 from headwater.spark.output.combined_views import Wide
-from headwater.spark.session.local_sockets import message_of, read_message
+from headwater.spark.output.document_schema import with_schema
 from headwater.spark.session.session import session_at_hand
-from headwater.spark.session.worker import prepare
 from headwater.spark.shards import handover
-from headwater.spark.state import shard_cache
+from headwater.spark.shards.readings import ViewReading
 from headwater.spark.state.checkpoint import Assignment, Checkpoint
 from headwater.spark.state.manifest import Manifest
+from headwater.spark.state.query_definition import QueryDefinition
 
 _KEPT = 256
 _latest: dict[tuple[str, int], dict[str, Any]] = {}
 
 
-def view(checkpoint: str, name: str, *, spark: Any = None) -> Any:
-    """A DataFrame of the rows of a view after the last committed batch.
+def view(checkpoint: str, name: str, *, batch: int | None = None, schema: Any = None, spark: Any = None) -> Any:
+    """A DataFrame of the rows of a view, or of a base relation, after the last committed batch or an earlier `batch`.
 
-    It reads the state of that batch when it is used. A running query removes old state after two more batches, so use
-    it soon, or save its rows.
+    The documents of a view over documents have the type that the query gives them, or that of `schema`: "json",
+    "variant", "infer", or a schema of Spark. It reads the state of that batch when it is used. A running query removes
+    old state after two more batches, so use it soon, or save its rows.
     """
     found = Checkpoint(str(checkpoint))
     session = spark or session_at_hand()
     if session is None:
         raise ValueError("there is no Spark session; give one, as in view(checkpoint, name, spark=session)")
-    return view_of(session, found, name)
+    return view_of(session, found, name, schema, batch)
 
 
 def progress(checkpoint: str, batch: int | None = None) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def progress(checkpoint: str, batch: int | None = None) -> dict[str, Any]:
     """
     found = Checkpoint(str(checkpoint))
     if batch is None:
-        return figures(last_of(found))
+        return figures(found.as_of(None))
     remembered = _latest.get((found.folder.path, batch))
     return remembered or next((figures(manifest) for manifest in found.history if manifest.batch == batch), {})
 
@@ -67,62 +68,31 @@ def remember(checkpoint: Checkpoint, manifest: Manifest) -> dict[str, Any]:
     return found
 
 
-def view_of(spark: Any, checkpoint: Checkpoint, name: str) -> Any:
-    manifest = last_of(checkpoint)
+def view_of(spark: Any, checkpoint: Checkpoint, name: str, schema: Any = None, batch: int | None = None) -> Any:
+    manifest = checkpoint.as_of(batch)
     definition = manifest.definition
+    sharding = definition.sharding()
+    assignment = checkpoint.reading(manifest, sharding)
+    noted = definition.notes.get("documents")
+    if noted is None:
+        return _read(spark, assignment, view_called(name, readable(definition, sharding)), None)
     chosen = view_called(name, noted_views(definition.notes["views"]))
-    assignment = checkpoint.assignment(definition, definition.sharding(), manifest.batch)
-    return _read(spark, assignment, chosen)
+    shown = _read(spark, assignment, chosen, DocumentViews.from_json(noted["views"]))
+    return with_schema(shown, noted["schema"] if schema is None else schema)
 
 
-@dataclass(frozen=True, slots=True)
-class ViewReading:
-    """The rows that a shard has of a view: a call for the worker that is best placed."""
-
-    changes: ClassVar[bool] = False
-    functions: tuple[tuple[str, Function], ...]
-    mark: str  # of the functions
-    assignment: Assignment
-    shard: int
-    view: str
-
-    def __call__(self, cancelled: Callable[[], bool]) -> bytes:
-        prepare(self.functions)
-        with shard_cache.SHARD_CACHE.reading(self.assignment, self.shard) as member:
-            found = member.rows(self.view)
-        out = pa.BufferOutputStream()
-        with pa.ipc.new_stream(out, found.schema) as stream:
-            stream.write_table(found)
-        return out.getvalue().to_pybytes()
-
-    @property
-    def kind(self) -> str:
-        return reading_kind(self.mark)
-
-    def to_message(self) -> bytes:
-        return message_of({"assignment": self.assignment.to_json(self.shard), "view": self.view})
-
-    def understands(self, kind: str) -> bool:
-        return kind == self.kind
-
-    def like(self, kind: str, message: bytes) -> ViewReading:
-        return ViewReading.from_message(self.functions, self.assignment, self.shard, message)
-
-    @classmethod
-    def from_message(
-        cls, functions: tuple[tuple[str, Function], ...], assignment: Assignment, shard: int, message: bytes
-    ) -> ViewReading:
-        """The reading of a message, by a worker that has these functions and an assignment of the shard."""
-        about, _ = read_message(message)
-        return cls(functions, "", assignment.like(shard, about["assignment"]), shard, about["view"])
+def readable(definition: QueryDefinition, sharding: Sharding) -> list[View]:
+    """The views of a query, then its base relations."""
+    views = {view.name: view for view in noted_views(definition.notes["views"])}
+    zoned = definition.notes.get("zoned", True)
+    for table in sharding.plan.tables:
+        if table.base and not table.bag and table.name not in views and table.name in definition.types:
+            fields = [pa.field(column.name, arrow_type(column.type, zoned=zoned)) for column in table.written]
+            views[table.name] = View(table.name, pa.schema(fields))
+    return list(views.values())
 
 
-def reading_kind(mark: str) -> str:
-    """The kind of calls that read views of a program with these functions."""
-    return f"view {mark}"
-
-
-def _read(spark: Any, assignment: Assignment, chosen: View) -> Any:
+def _read(spark: Any, assignment: Assignment, chosen: View, documents: DocumentViews | None) -> Any:
     functions = tuple(USER_FUNCTIONS.items())
     mark = mark_of(functions)
     wide = Wide((chosen,))
@@ -130,18 +100,12 @@ def _read(spark: Any, assignment: Assignment, chosen: View) -> Any:
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         given = list(batches)  # all of it: Spark ends a worker that leaves some of its input unread
         shard = next(int(batch.column(0)[0].as_py()) for batch in given if batch.num_rows)
-        found = handover.run(ViewReading(functions, mark, assignment, shard, chosen.name))
+        found = handover.run(ViewReading(functions, mark, assignment, shard, chosen.name.encode(), documents))
         yield from Wide((chosen,)).pack(0, pa.ipc.open_stream(found).read_all())
 
     numbers = spark.range(0, assignment.shards).select(sf.col("id").cast("int").alias("id"))
     frame = numbers.repartitionById(assignment.shards, sf.col("id")).mapInArrow(read, wide.schema)
     return wide.unpack(frame, 0)
-
-
-def last_of(checkpoint: Checkpoint) -> Manifest:
-    if checkpoint.manifest is None:
-        raise StateError(f"nothing was committed in {checkpoint.path} yet; wait for the first batch")
-    return checkpoint.manifest
 
 
 def views_noted(views: Iterable[View]) -> dict[str, str]:

@@ -6,7 +6,7 @@ Below the query's checkpoint folder:
     headwater/manifest-<batch>                              commits a batch (see `manifest`)
     headwater/shard-<n>/snapshot-<batch>-e<epoch>-<attempt> a shard as of a batch
     headwater/shard-<n>/log-<batch>-e<epoch>-<attempt>      what a shard was given in a batch
-    headwater/feed/<batch>-e<epoch>-<attempt>-...           what a batch publishes, until it is published
+    headwater/feed/<batch>-e<epoch>-<attempt>-...           what a batch publishes, and some time after (see `feed`)
     headwater/rejected/<batch>-<shard>.jsonl                rows of a batch that did not fit, with the reason
 
 A batch goes through these steps: every shard writes its log (or a snapshot), the driver creates the manifest, then old
@@ -30,7 +30,7 @@ import json
 import re
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -46,7 +46,7 @@ from headwater.spark.state.query_definition import QueryDefinition
 
 _MANIFEST = re.compile(r"manifest-(\d+)")
 _OF_BATCH = re.compile(r"(?:.*/)?\.?(?:manifest-|snapshot-|log-|feed/)(\d+)(?:-e(\d+))?(?![0-9])")
-_FEED = "feed"
+FEED = "feed"
 _KEPT = 2  # manifests: a reader of the last one may take as long as a batch takes
 _SWEEP_EVERY = 64  # batches; in between only files known to be old are removed
 _SECRET = secrets.token_bytes(32)  # of this process: only the driver's tasks know it
@@ -236,6 +236,27 @@ class Checkpoint:
         parts = tuple(Part() for _ in range(definition.shards)) if self.manifest is None else self.manifest.parts
         return Assignment(self.folder, sharding, parts, self.committed, batch, guard, self.epoch or 0)
 
+    def as_of(self, batch: int | None) -> Manifest:
+        """The manifest of a batch that is still kept, by default of the last; StateError names those that are."""
+        if self.manifest is None:
+            if self.folder.names() or self.query is not None:
+                raise StateError(f"nothing was committed in {self.path} yet; wait for the first batch")
+            raise StateError(
+                f"error[HW940]: {self.path} is not the checkpoint of a query: it has no folder `headwater` with "
+                "committed batches; name the folder that maintain got as `checkpoint`"
+            )
+        if batch is None:
+            return self.manifest
+        for manifest in self._history:
+            if manifest.batch == batch:
+                return manifest
+        kept = " and ".join(str(manifest.batch) for manifest in self._history)
+        raise StateError(f"error[HW936]: the state of batch {batch} is not kept in {self.path}; it has batch {kept}")
+
+    def reading(self, manifest: Manifest, sharding: Sharding) -> Assignment:
+        """What workers need to read the state of a batch."""
+        return Assignment(self.folder, sharding, manifest.parts, manifest.batch, manifest.batch)
+
     def commit(
         self, definition: QueryDefinition, batch: int, reports: Sequence[Report], notes: BatchNotes | None = None
     ) -> Manifest:
@@ -315,9 +336,16 @@ class Checkpoint:
             self._remove(name for name in self.folder.names(below) if name not in kept and self._is_past(name))
         self._remove(epochs.older(self.folder, self._epoch))
 
-    def forget_feed(self) -> None:
-        """Remove the files of committed batches, which are all published."""
-        self._remove(name for name in self.folder.names(_FEED) if self._is_past(name))
+    def forget_feed(self, keep: int = 0, stays: Set[str] = frozenset()) -> None:
+        """Remove the files of committed batches, which are all published.
+
+        Of the last batch only the files stay that are named, of the other ones of the last `keep` all.
+        """
+        last = self.committed or 0
+        for name in self.folder.names(FEED):
+            recent = (found := _OF_BATCH.match(name)) is not None and last - keep < int(found[1]) < last
+            if self._is_past(name) and name not in stays and not recent:
+                self._remove([name])
 
     def _is_past(self, name: str) -> bool:
         """Whether a file is of a batch that is committed, and of no later epoch than this run's."""

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from headwater import pipeline
-from headwater.core.errors import ProgramError, StateError
+from headwater.core.errors import StateError
 from headwater.core.types import Type
 from headwater.exchange import Sharding, choose
 from headwater.language.datalog.printer import print_tree
@@ -74,13 +74,8 @@ class QueryDefinition:
 
     def compiled(self) -> CompiledProgram:
         """The program, from its text; the functions it calls must be registered here."""
-        try:
-            written = pipeline.compile_saved(self.program, name="the checkpoint's program", disabled=self.disabled)
-            return with_watermarks(written, self.watermarks)
-        except ProgramError as problem:
-            raise StateError(
-                f"the checkpoint's program does not compile here; register the functions it calls first\n{problem}"
-            ) from problem
+        written = pipeline.compile_saved(self.program, name="checkpoint's program", disabled=self.disabled)
+        return with_watermarks(written, self.watermarks)
 
     def sharding(self) -> Sharding:
         """The sharding, built again from the program and the types."""

@@ -16,7 +16,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -71,8 +71,11 @@ class ShardCache:
         *,
         now: int | None = None,
         cancelled: Callable[[], bool] = lambda: False,
+        shown: Callable[[Member, Outcome], Outcome] | None = None,
     ) -> Generator[Outgoing, Incoming, Done]:
         """One shard's part of a batch, with the base rows routed to it and the time; driven like `Member.transaction`.
+
+        `shown` says what becomes of its outcome for users, by the state of the shard after it.
 
         When it returns, what it did is on disk. Closing it, or any error, leaves nothing behind that anyone would use.
         """
@@ -86,6 +89,7 @@ class ShardCache:
         seconds = time.perf_counter() - begun
         changed = max(0, _stored(member) - before) + sum(went.num_rows for _, went in outcome.changes.values())
         part = _keep(assignment, member, entry, changed, seconds)
+        outcome = outcome if shown is None else shown(member, outcome)
         if part.logs or not _is_exact(member):
             self._put(assignment, shard, _Warm(member, part.files))
         report = Report(
@@ -108,6 +112,11 @@ class ShardCache:
         member = self._take(assignment, shard)
         yield member
         self._put(assignment, shard, _Warm(member, assignment.parts[shard].files))
+
+    def is_ahead(self, assignment: Assignment, shard: int) -> bool:
+        """Whether a shard is here in a state that the one asked for cannot be reached from."""
+        warm, files = self._warm.get((assignment.folder.path, shard)), assignment.parts[shard].files
+        return warm is not None and warm.files != files[: len(warm.files)]
 
     def has(self, assignment: Assignment, shard: int) -> bool:
         """Whether a shard is here in the state that the assignment starts from."""
@@ -136,7 +145,7 @@ class ShardCache:
         """The shard in the state that the assignment starts from. The caller puts it back if all went well."""
         part = assignment.parts[shard]
         warm = self._warm.pop((assignment.folder.path, shard), None)
-        if warm is None or warm.files != part.files[: len(warm.files)] or not _is_of(warm.member, assignment):
+        if warm is None or not _leads_to(warm.files, part) or not _is_of(warm.member, assignment):
             memory = memory_of_worker(assignment.shards)
             member = Member(assignment.sharding, shard, assignment.shards, assignment.guard, memory)
             warm = _Warm(member, ())
@@ -160,6 +169,19 @@ class ShardCache:
 
 SHARD_CACHE = ShardCache()
 """The cache of this process. Tasks name it as `shard_cache.SHARD_CACHE`: else it would be pickled along, empty."""
+
+_EARLIER = ShardCache(_KEPT_BYTES // 4)
+
+
+def reading(assignment: Assignment, shard: int) -> AbstractContextManager[Member]:
+    """One shard, to be read, as the assignment has it; what this process holds of a later state is kept."""
+    cache = _EARLIER if SHARD_CACHE.is_ahead(assignment, shard) else SHARD_CACHE
+    return cache.reading(assignment, shard)
+
+
+def _leads_to(files: tuple[str, ...], part: Part) -> bool:
+    """Whether a state made of these files becomes that of a part by replaying logs alone: a snapshot is none."""
+    return files == part.files[: len(files)] and (bool(files) or part.snapshot is None)
 
 
 def _is_of(member: Member, assignment: Assignment) -> bool:

@@ -40,19 +40,43 @@ from headwater.engine.store.kernels.lists import (
     see_best,
     sift,
 )
-from headwater.engine.store.kernels.sets import join_merge, join_short, merge_rows, pull_pairs, pull_short
+from headwater.engine.store.kernels.numbers import (
+    cells_numbered,
+    chain_cells,
+    distinct_values,
+    number_rows,
+    number_values,
+)
+from headwater.engine.store.kernels.ordering import ASCENDING, GROUPED, order_of, sort_groups
+from headwater.engine.store.kernels.search import CANNOT, NO_WAY, search_between, search_from
+from headwater.engine.store.kernels.sets import (
+    close_merge,
+    join_merge,
+    join_short,
+    merge_rows,
+    pull_pairs,
+    pull_short,
+)
 
 __all__ = [
+    "ASCENDING",
+    "CANNOT",
     "DONE",
     "FAILED",
+    "GROUPED",
+    "NO_WAY",
     "TOO_WIDE",
     "any_until",
     "cells_direct",
     "cells_hash",
+    "cells_numbered",
+    "chain_cells",
     "chain_direct",
     "chain_hash",
     "close_frontier",
+    "close_merge",
     "count_met",
+    "distinct_values",
     "enter_frontier",
     "exists",
     "expand",
@@ -69,12 +93,18 @@ __all__ = [
     "mark_descendants",
     "merge_rows",
     "not_needless",
+    "number_rows",
+    "number_values",
+    "order_of",
     "pull_pairs",
     "pull_short",
+    "search_between",
+    "search_from",
     "search_ordered",
     "see_best",
     "sift",
     "sort_by_cell",
+    "sort_groups",
     "sum_groups",
     "unlink_rows",
 ]

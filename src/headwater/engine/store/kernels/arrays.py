@@ -30,6 +30,7 @@ class Identities(NamedTuple):
     direct: Array
     base: Array
     extent: Array
+    words: Array
 
 
 class IndexArrays(NamedTuple):
@@ -39,6 +40,7 @@ class IndexArrays(NamedTuple):
     direct: Array
     base: Array
     extent: Array
+    words: Array
     begin: Array
     order: Array
     heads: Array

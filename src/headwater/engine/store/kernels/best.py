@@ -29,7 +29,7 @@ def join_best(
     the best value found, `left` and `right` the starting row and the row met, and `touched` the group, once. Returns
     how many groups that are, or -1 when a sum does not fit into 64 bits.
     """
-    key_columns, keyed, low, span, begin, order, heads, chain = IndexArrays(*index_arrays)
+    key_columns, keyed, low, span, words, begin, order, heads, chain = IndexArrays(*index_arrays)
     sources, constants = KeySource(*keys)
     standing, best, best_left, best_right, touched = BestFound(*best_found)
     group_side, group_from = Sources(*group_places)
@@ -38,7 +38,7 @@ def join_best(
     group = np.empty((1, base.size), dtype=np.int64)
     met = 0
     for start in rows:
-        cell = key_cell(start, left, sources, constants, key, right, key_columns, keyed, low, span, heads)
+        cell = key_cell(start, left, sources, constants, key, right, key_columns, keyed, low, span, words, heads)
         if cell < 0:
             continue
         place, last, linked = begin_cell(cell, begin, heads)

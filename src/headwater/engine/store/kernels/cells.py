@@ -1,4 +1,10 @@
-"""How every kernel gets from a key to a cell, and from a cell to its rows: inlined into the kernels that use it."""
+"""How every kernel gets from a key to a cell, and from a cell to its rows: inlined into the kernels that use it.
+
+A key leads to its cell directly, by numbers of its values (see `numbering`), or by hash. The numbers of all columns are
+in one array, `words`, which is empty where there are none. It begins with three entries per column: where its table of
+numbers starts (0: offsets are taken instead), the mask of that table, and how many values have a number. The table is
+hashed; each of its cells is a value and its number plus one.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +32,47 @@ def direct_cell(keys, at, base, extent):
             return np.int64(-1)
         cell = cell * extent[position] + offset
     return cell
+
+
+@inlined
+def number_of(words, position, value):
+    """The number of a value in a column that has numbers, or -1."""
+    start, mask = words[3 * position], np.uint64(words[3 * position + 1])
+    slot = mix(np.uint64(0), value) & mask
+    entry = start + 2 * np.int64(slot)
+    while words[entry + 1] != 0 and words[entry] != value:
+        slot = (slot + np.uint64(1)) & mask
+        entry = start + 2 * np.int64(slot)
+    return words[entry + 1] - 1
+
+
+@inlined
+def enter_number(words, position, value, extent):
+    """The number of a value, which it is given if it has none; -1 if there are no more."""
+    start, mask = words[3 * position], np.uint64(words[3 * position + 1])
+    slot = mix(np.uint64(0), value) & mask
+    entry = start + 2 * np.int64(slot)
+    while words[entry + 1] != 0 and words[entry] != value:
+        slot = (slot + np.uint64(1)) & mask
+        entry = start + 2 * np.int64(slot)
+    if words[entry + 1] == 0 and words[3 * position + 2] < extent:
+        words[3 * position + 2] += 1
+        words[entry] = value
+        words[entry + 1] = words[3 * position + 2]
+    return words[entry + 1] - 1
+
+
+@inlined
+def numbered_cell(keys, at, base, extent, words):
+    """As `direct_cell`, by numbers."""
+    cell, inside = np.int64(0), True
+    for position in range(base.size):
+        offset = np.int64(keys[at, position]) - base[position]
+        if words[3 * position] > 0:
+            offset = number_of(words, position, np.int64(keys[at, position]))
+        inside = inside and 0 <= offset < extent[position]
+        cell = cell * extent[position] + offset
+    return cell if inside else np.int64(-1)
 
 
 @inlined
@@ -60,14 +107,26 @@ def hash_cell(keys, at, heads, data, columns):
 
 
 @inlined
-def find_row(values, data, heads, direct, base, extent):
-    """The cell of the table of identities where a row is or belongs, and the row in it (-1: none)."""
+def find_row(values, data, heads, direct, base, extent, words):
+    """The cell of the table of identities where a row is or belongs, and the row in it (-1: none).
+
+    The cell is -1 where a value of a new row has no number and there are no more.
+    """
     width = data.shape[1]
     if direct:
         cell = np.int64(0)
         for column in range(width):
             cell = cell * extent[column] + (values[column] - base[column])
         return cell, np.int64(~heads[cell])
+    if words.size > 0:
+        cell, inside = np.int64(0), True
+        for column in range(width):
+            offset = values[column] - base[column]
+            if words[3 * column] > 0:
+                offset = enter_number(words, column, values[column], extent[column])
+            inside = inside and offset >= 0
+            cell = cell * extent[column] + offset
+        return (cell, np.int64(~heads[cell])) if inside else (np.int64(-1), np.int64(-1))
     mask = np.uint64(heads.size - 1)
     hashed = np.uint64(0)
     for column in range(width):
@@ -88,7 +147,7 @@ def find_row(values, data, heads, direct, base, extent):
 
 
 @inlined
-def key_cell(start, left, sources, constants, key, right, columns, direct, base, extent, heads):
+def key_cell(start, left, sources, constants, key, right, columns, direct, base, extent, words, heads):
     """The cell of the index that a starting row leads to, or -1.
 
     It takes the arrays of the index one by one: read by their names, they made the join of points-to a fifth slower.
@@ -98,6 +157,8 @@ def key_cell(start, left, sources, constants, key, right, columns, direct, base,
         key[0, position] = np.int64(left[start, column]) if column >= 0 else constants[position]
     if direct:
         return direct_cell(key, 0, base, extent)
+    if words.size > 0:
+        return numbered_cell(key, 0, base, extent, words)
     cell, row = hash_cell(key, 0, heads, right, columns)
     return cell if row >= 0 else np.int64(-1)
 

@@ -28,6 +28,7 @@ from headwater.engine.store.kernels.arrays import (
     TableArrays,
 )
 from headwater.engine.store.kernels.cells import begin_cell, next_row, plus
+from headwater.engine.store.kernels.heap import pop, push
 from headwater.engine.store.kernels.lists import find_group, place_in_list
 from headwater.engine.store.states import GHOST, GONE
 
@@ -124,7 +125,7 @@ def join_frontier(
     """
     left_at, left_from, left_value, left_lease = HeadSide(*left_side)
     right_at, right_from, right_value, right_lease = HeadSide(*right_side)
-    _, _, _, _, begin, order, right_heads, chain = IndexArrays(*index_arrays)
+    _, _, _, _, _, begin, order, right_heads, chain = IndexArrays(*index_arrays)
     columns, first, following, direct, base, extent = GroupLists(*group_lists)
     data, stamp, rules, witness = TableArrays(*table_arrays)
     value_column, lease_column, largest = FrontierShape(*head_shape)
@@ -186,41 +187,6 @@ def join_frontier(
 
 
 @inlined
-def _push(values, rows, waiting, value, row):
-    """Put a row into a heap."""
-    at = waiting
-    while at > 0:
-        above = (at - 1) >> 1
-        if values[above] <= value:
-            break
-        values[at] = values[above]
-        rows[at] = rows[above]
-        at = above
-    values[at] = value
-    rows[at] = row
-
-
-@inlined
-def _pop(values, rows, waiting):
-    """Take the least out of a heap that had `waiting` rows."""
-    value, row = values[waiting - 1], rows[waiting - 1]
-    at = 0
-    while True:
-        below = 2 * at + 1
-        if below >= waiting - 1:
-            break
-        if below + 1 < waiting - 1 and values[below + 1] < values[below]:
-            below += 1
-        if values[below] >= value:
-            break
-        values[at] = values[below]
-        rows[at] = rows[below]
-        at = below
-    values[at] = value
-    rows[at] = row
-
-
-@inlined
 def _turn(row, data, value_column, lease_column, largest):
     """What tells whose turn it is: the best value, or where there is none, the latest lease goes first."""
     code = np.int64(data[row, value_column]) if value_column >= 0 else np.int64(data[row, lease_column])
@@ -241,7 +207,7 @@ def close_frontier(
     """
     left_at, left_from, left_value, left_lease = HeadSide(*left_side)
     right_at, right_from, right_value, right_lease = HeadSide(*right_side)
-    _, _, _, _, begin, order, right_heads, chain = IndexArrays(*index_arrays)
+    _, _, _, _, _, begin, order, right_heads, chain = IndexArrays(*index_arrays)
     columns, first, following, direct, base, extent = GroupLists(*group_lists)
     data, stamp, rules, witness = TableArrays(*table_arrays)
     value_column, lease_column, largest = FrontierShape(*head_shape)
@@ -263,14 +229,14 @@ def close_frontier(
                 run = runs[at]
                 while at < rows.size and runs[at] == run and waiting < heap_rows.size:
                     turn = _turn(rows[at], data, value_column, lease_column, largest)
-                    _push(heap_values, heap_rows, waiting, turn, rows[at])
+                    push(heap_values, heap_rows, waiting, turn, rows[at])
                     waiting += 1
                     at += 1
                 if waiting == heap_rows.size:
                     state = STOPPED
                     break
             turn, start = heap_values[0], heap_rows[0]
-            _pop(heap_values, heap_rows, waiting)
+            pop(heap_values, heap_rows, waiting)
             waiting -= 1
             stale = stamp[start] <= 0 or _turn(start, data, value_column, lease_column, largest) != turn
             if stale or (start >= fresh and stamp[start] == tick):
@@ -327,7 +293,7 @@ def close_frontier(
                         witness[new, slot] = start
                         witness[new, 1 - slot] = other
                         turn = _turn(new, data, value_column, lease_column, largest)
-                        _push(heap_values, heap_rows, waiting, turn, new)
+                        push(heap_values, heap_rows, waiting, turn, new)
                         waiting += 1
                     elif new < NEEDLESS:
                         state, place, linked = new, here, link

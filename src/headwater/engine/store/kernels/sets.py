@@ -14,7 +14,15 @@ from headwater.engine.store.kernels.arrays import (
     TableArrays,
     Witness,
 )
-from headwater.engine.store.kernels.cells import begin_cell, find_row, key_cell, next_row, value_of
+from headwater.engine.store.kernels.cells import (
+    begin_cell,
+    enter_number,
+    find_row,
+    key_cell,
+    next_row,
+    number_of,
+    value_of,
+)
 from headwater.engine.store.states import GHOST
 
 
@@ -47,16 +55,16 @@ def merge_rows(candidates, witnesses, rule, tick, table_arrays, identities, size
     """
     table, known, before = TableArrays(*table_arrays), Identities(*identities), Before(*before_arrays)
     data, stamp = table.data, table.stamp
-    cells, direct, base, extent = known
+    cells, direct, base, extent, words = known
     values = np.empty(data.shape[1], dtype=np.int64)
     back = 0
     for at in range(candidates.shape[0]):
         for column in range(values.size):
             values[column] = candidates[at, column]
-        cell, row = find_row(values, data, cells, direct, base, extent)
+        cell, row = find_row(values, data, cells, direct, base, extent, words)
         changed = True
         if row < 0:
-            if size == limit:
+            if size == limit or cell < 0:
                 return at, size, back
             row = size
             size += 1
@@ -114,19 +122,19 @@ def join_merge(
     the end when done), rows stored, rows back. With `all_alive` the head holds no row that could come back, and stamps
     of rows found need not be looked at.
     """
-    key_columns, keyed, low, span, begin, order, heads, chain = IndexArrays(*index_arrays)
+    key_columns, keyed, low, span, key_words, begin, order, heads, chain = IndexArrays(*index_arrays)
     sources, constants = KeySource(*keys)
     sides, columns = Sources(*head_places)
     witness, table, known = Witness(*witness_arrays), TableArrays(*table_arrays), Identities(*identities)
     before = Before(*before_arrays)
     key = np.empty((1, key_columns.size), dtype=np.int64)
     data, stamp = table.data, table.stamp
-    cells, direct, base, extent = known
+    cells, direct, base, extent, words = known
     values = np.empty(data.shape[1], dtype=np.int64)
     back = 0
     while at < rows.size:
         start = rows[at]
-        cell = key_cell(start, left, sources, constants, key, right, key_columns, keyed, low, span, heads)
+        cell = key_cell(start, left, sources, constants, key, right, key_columns, keyed, low, span, key_words, heads)
         if cell >= 0:
             first, last, head = begin_cell(cell, begin, heads)
             if place == -1:
@@ -145,9 +153,9 @@ def join_merge(
                     continue
                 for column in range(values.size):
                     values[column] = value_of(sides[column], columns[column], left, start, right, other)
-                home, row = find_row(values, data, cells, direct, base, extent)
+                home, row = find_row(values, data, cells, direct, base, extent, words)
                 if row < 0:
-                    if size == limit:
+                    if size == limit or home < 0:
                         return at, here, link, size, back
                     _come(size, home, values, at, other, rule, tick, witness, table, known)
                     size += 1
@@ -164,11 +172,12 @@ def join_merge(
 @kernel
 def join_short(
     rows, left, key_column, right, right_stamp, newest, index_arrays, ends, witness_arrays, rule, tick, table_arrays,
-    identities, size, limit, all_alive, at, place, linked, before_arrays,
+    identities, size, limit, all_alive, at, place, linked, before_arrays, numbers,
 ):  # fmt: skip
     """`join_merge` for the commonest case: a key of one column, a head of one or two, both direct.
 
-    `ends` are side and column of the head's first and last column.
+    `ends` are side and column of the head's first and last column. `numbers` are the words of the index and of the
+    table of identities where one of them has any, else None: numba leaves out what it is not asked for.
     """
     first_side, first_from, second_side, second_from = ends
     index, witness, before = IndexArrays(*index_arrays), Witness(*witness_arrays), Before(*before_arrays)
@@ -182,9 +191,21 @@ def join_short(
     first_base = known.base[0]
     second_base = known.base[1] if is_pair else np.int64(0)
     second_extent = known.extent[1] if is_pair else np.int64(1)
+    if numbers is not None:
+        key_words, words = numbers
+        keyed = key_words.size > 0 and key_words[0] > 0
+        first_numbered = words.size > 0 and words[0] > 0
+        second_numbered = words.size > 0 and is_pair and words[3] > 0
+        first_extent, copied = known.extent[0], first_side == 0
+        mine = np.int64(0)
     while at < rows.size:
         start = rows[at]
         cell = np.int64(left[start, key_column]) - key_base
+        if numbers is not None:
+            if keyed:
+                cell = number_of(key_words, 0, np.int64(left[start, key_column]))
+            if first_numbered and copied:  # once for all rows met
+                mine = enter_number(words, 0, np.int64(left[start, first_from]), first_extent)
         if 0 <= cell < key_extent:
             front, last, head = begin_cell(cell, begin, heads)
             if place == -1:
@@ -201,6 +222,15 @@ def join_short(
                 if is_pair:
                     second = np.int64(left[start, second_from] if second_side == 0 else right[other, second_from])
                 home = (first - first_base) * second_extent + (second - second_base)
+                if numbers is not None:
+                    line, column = first - first_base, second - second_base
+                    if first_numbered:
+                        line = mine if copied else enter_number(words, 0, first, first_extent)
+                    if second_numbered:
+                        column = enter_number(words, 1, second, second_extent)
+                    if line < 0 or column < 0:
+                        return at, here, link, size, back
+                    home = line * second_extent + column
                 row = np.int64(~cells[home])
                 if row < 0:
                     if size == limit:
@@ -216,6 +246,38 @@ def join_short(
         place = -1
         at += 1
     return at, place, linked, size, back
+
+
+@kernel
+def close_merge(
+    rows, keys, right, right_stamp, newest, index_arrays, head_places, slots, met, rule, tick, table_arrays, identities,
+    size, limit, all_alive, place, linked, before_arrays, most, rounds,
+):  # fmt: skip
+    """`join_merge` from rows of the head itself, and on from those that come, while no round has more than `most` rows.
+
+    Returns the rows that are still to start, the cursor of the first of them, rows stored, rows back, and whether it
+    stopped because a buffer is full. After so many `rounds` it stops as well.
+    """
+    back_rows, back_stamps, back_rules, back_witnesses = before_arrays
+    back, full = 0, False
+    while 0 < rows.size <= most and rounds > 0:
+        at, place, linked, stored, revived = join_merge(
+            rows, table_arrays[0], keys, right, right_stamp, newest, index_arrays, head_places,
+            (rows.reshape(-1, 1), slots, met), rule, tick, table_arrays, identities, size, limit, all_alive, 0, place,
+            linked, (back_rows[back:], back_stamps[back:], back_rules[back:], back_witnesses[back:]),
+        )  # fmt: skip
+        left = rows.size - at
+        full = left > 0
+        after = np.empty(left + stored - size + revived, dtype=np.int32)
+        after[:left] = rows[at:]
+        for new in range(stored - size):
+            after[left + new] = size + new
+        after[left + stored - size :] = back_rows[back : back + revived]
+        rows, size, back = after, stored, back + revived
+        rounds -= 1
+        if full:
+            break
+    return rows, place, linked, size, back, full
 
 
 @inlined
@@ -238,19 +300,19 @@ def pull_pairs(
     The first atom is looked up by columns of the row, the second is then known whole. A row given back is seen by
     the rows after it. Returns how many were; `before` gets what they were.
     """
-    key_columns, keyed, low, span, begin, order, heads, chain = IndexArrays(*index_arrays)
+    key_columns, keyed, low, span, key_words, begin, order, heads, chain = IndexArrays(*index_arrays)
     sources, constants = KeySource(*keys)
     sides, columns = Sources(*last_places)
     known, table, before = Identities(*last_identities), TableArrays(*table_arrays), Before(*before_arrays)
     key = np.empty((1, key_columns.size), dtype=np.int64)
     data, stamp = table.data, table.stamp
-    cells, direct, base, extent = known
+    cells, direct, base, extent, words = known
     values = np.empty(last.shape[1], dtype=np.int64)
     count = 0
     for row in rows:
         if stamp[row] != state:
             continue
-        cell = key_cell(row, data, sources, constants, key, right, key_columns, keyed, low, span, heads)
+        cell = key_cell(row, data, sources, constants, key, right, key_columns, keyed, low, span, key_words, heads)
         if cell < 0:
             continue
         place, end, linked = begin_cell(cell, begin, heads)
@@ -265,9 +327,13 @@ def pull_pairs(
                 values[column] = value_of(sides[column], columns[column], data, row, right, other)
                 if direct:
                     inside = inside and 0 <= values[column] - base[column] < extent[column]
+                elif words.size > 0 and words[3 * column] > 0:
+                    inside = inside and number_of(words, column, values[column]) >= 0
+                elif words.size > 0:
+                    inside = inside and 0 <= values[column] - base[column] < extent[column]
             if not inside:
                 continue
-            _, third = find_row(values, last, cells, direct, base, extent)
+            _, third = find_row(values, last, cells, direct, base, extent, words)
             if third >= 0 and last_stamp[third] > 0:
                 _revive(row, other, third, slot, rule, tick, count, table, before)
                 count += 1

@@ -11,6 +11,7 @@ cannot, with the reason. LIMIT and OFFSET are read on the outermost query alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 from sqlglot import exp
 
 from headwater.core.diagnostics import Diagnostic
-from headwater.language.sql.query.select import AGGREGATES
+from headwater.language.sql.query.groups import AGGREGATES, KNOWN
 from headwater.language.sql.scalar.functions import CALLS
 from headwater.language.sql.scalar.scalars import OTHER_FUNCTIONS
 from headwater.language.sql.text.parsed import SqlText
@@ -37,17 +38,22 @@ READ: Arguments = MappingProxyType(
         # Queries
         exp.Select: frozenset(
             {"with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", *_ENDS}
+            | {"laterals", "qualify", "windows"}
         ),
         exp.Union: _SET,
         exp.Except: _SET,
         exp.Intersect: _SET,
         exp.Values: frozenset({"expressions", "alias", "order", *_ENDS}),
-        exp.Subquery: frozenset({"this", "alias", "joins", "order"}),
+        exp.Subquery: frozenset({"this", "alias", "joins"}),
         exp.With: frozenset({"expressions", "recursive"}),
         exp.CTE: frozenset({"this", "alias"}),
         exp.From: _THIS,
         exp.Join: frozenset({"this", "on", "side", "kind", "using", "method"}),
         exp.Table: frozenset({"this", "alias", "joins"}),
+        exp.Unnest: frozenset({"expressions", "alias", "offset"}),
+        exp.Lateral: frozenset({"this", "alias", "outer"}),
+        **dict.fromkeys((exp.Explode, exp.Posexplode), _THIS),
+        exp.GenerateSeries: frozenset({"start", "end", "step"}),
         exp.TableAlias: frozenset({"this", "columns"}),
         exp.Where: _THIS,
         exp.Having: _THIS,
@@ -58,7 +64,7 @@ READ: Arguments = MappingProxyType(
         exp.Offset: frozenset({"expression"}),
         exp.Distinct: _MANY,
         exp.Tuple: _MANY,
-        exp.Star: _NONE,
+        exp.Star: frozenset({"except_", "replace"}),
         exp.Alias: frozenset({"this", "alias"}),
         exp.Paren: _THIS,
         # Values
@@ -85,7 +91,16 @@ READ: Arguments = MappingProxyType(
         exp.Bracket: frozenset({"this", "expressions", "offset"}),
         exp.Array: _MANY,
         exp.Filter: _BOTH,
-        **dict.fromkeys((exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max), _THIS),
+        # Window functions
+        exp.Qualify: _THIS,
+        exp.Window: frozenset({"this", "partition_by", "order", "spec", "alias"}),
+        exp.WindowSpec: frozenset({"kind", "start", "start_side", "end", "end_side"}),
+        **dict.fromkeys((exp.IgnoreNulls, exp.RespectNulls, exp.FirstValue, exp.LastValue, exp.First, exp.Last), _THIS),
+        **dict.fromkeys((exp.Lag, exp.Lead), frozenset({"this", "offset", "default"})),
+        exp.Ntile: _THIS,
+        exp.NthValue: frozenset({"this", "offset"}),
+        **dict.fromkeys((exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist), _NONE),
+        **dict.fromkeys(AGGREGATES, _THIS),
         exp.Anonymous: frozenset({"this", "expressions"}),
         # Functions that `times` and `by_name` see to
         **dict.fromkeys(
@@ -120,8 +135,10 @@ IDLE: Mapping[type[exp.Expr], Mapping[str, str]] = MappingProxyType(
             "db": "a FROM holds one table of a name, be it of any database",
             "catalog": "a FROM holds one table of a name, be it of any catalog",
         },
+        exp.Lateral: {"view": "LATERAL VIEW and LATERAL mean the same of a generator"},
         exp.Identifier: {"quoted": "names are compared without their capitals, quoted or not"},
         exp.Count: {"big_int": "every count has 64 bits"},
+        exp.Window: {"over": "how it was spelt"},
         exp.TryCast: {"safe": "every cast gives null where there is no value"},
         exp.Div: {"safe": "every division by zero gives null"},
         exp.DPipe: {"safe": "what is joined is made text"},
@@ -134,6 +151,7 @@ IDLE: Mapping[type[exp.Expr], Mapping[str, str]] = MappingProxyType(
             "coalesce": "set for every call: nulls are left out",
             "flatten": "set for every call",
         },
+        exp.Chr: {"charset": "set for every call"},
         exp.Initcap: {"expression": "set for every call: the marks between words, which Spark fixes"},
         exp.ArrayAppend: {"null_propagation": "set for every call: no list gives none"},
         **{kind: {"ignore_nulls": "set for every call: nulls are left out"} for kind in (exp.Greatest, exp.Least)},
@@ -141,6 +159,7 @@ IDLE: Mapping[type[exp.Expr], Mapping[str, str]] = MappingProxyType(
     }
 )
 
+_ORDERLESS = "leave it out, or write ORDER BY at the end of the whole query"
 _SAID: Mapping[tuple[type[exp.Expr], str], tuple[str, str]] = MappingProxyType(
     {
         (exp.CTE, "key_expressions"): ("USING KEY", "keep the best row of a key in the head: name(a, min() AS cost)"),
@@ -148,7 +167,11 @@ _SAID: Mapping[tuple[type[exp.Expr], str], tuple[str, str]] = MappingProxyType(
         (exp.With, "cycle"): ("CYCLE", "leave it out: a recursion ends on cyclic data without it"),
         (exp.Between, "symmetric"): ("SYMMETRIC", "write BETWEEN least(a, b) AND greatest(a, b)"),
         (exp.Distinct, "on"): ("DISTINCT ON", "keep the best of each group with min or max"),
-        (exp.Star, "except_"): ("`*` with exceptions", "name the columns"),
+        (exp.Table, "sample"): ("TABLESAMPLE", "keep the rows of a hash: WHERE id % 10 = 0"),
+        (exp.Select, "sample"): ("TABLESAMPLE", "keep the rows of a hash: WHERE id % 10 = 0"),
+        **{(exp.Select, part): (f"{part.upper()} BY", _ORDERLESS) for part in ("cluster", "distribute", "sort")},
+        (exp.Select, "locks"): ("FOR UPDATE", "leave it out: a query changes nothing"),
+        (exp.Table, "pivots"): ("PIVOT", "write one aggregate with FILTER (WHERE ...) per column"),
         **{(exp.Group, part): (part.upper(), "write one view per grouping") for part in ("cube", "rollup", "totals")},
         (exp.Group, "grouping_sets"): ("GROUPING SETS", "write one view per grouping"),
         **{
@@ -157,18 +180,16 @@ _SAID: Mapping[tuple[type[exp.Expr], str], tuple[str, str]] = MappingProxyType(
         },
     }
 )
+_CALL = re.compile(r"[^\W\d]\w*\s*\(")
+_NAME = re.compile(r"([^\W\d]\w*)\s*\(\s*(?:DISTINCT\s+)?\Z", re.IGNORECASE)
 _SAME = "views must give the same answer for the same data; put the {} into a column of the data"
 _KINDS: Mapping[type[exp.Expr], tuple[str, str]] = MappingProxyType(
     {
+        exp.Any: ("a comparison with ANY", "write IN (SELECT ...), or compare with a subquery of min(...) or max(...)"),
+        exp.All: ("a comparison with ALL", "compare with a subquery of min(...) or max(...), or write NOT EXISTS"),
         exp.Rand: ("`RAND`", _SAME.format("number")),
         exp.CurrentTimestamp: ("`CURRENT_TIMESTAMP`", _SAME.format("time")),
         exp.CurrentDate: ("`CURRENT_DATE`", _SAME.format("date")),
-        exp.Explode: ("`EXPLODE`", "bring the items of lists as rows of a table of their own"),
-        **dict.fromkeys((exp.Lateral, exp.Unnest), ("LATERAL", "bring the items of lists as rows of a table")),
-        exp.Window: (
-            "a window function (OVER)",
-            "keep the best of a group with min, max or GROUP BY; number rows outside, on the result",
-        ),
     }
 )
 
@@ -210,23 +231,41 @@ def is_set(value: Any) -> bool:
 
 
 def _limited(text: SqlText, name: str, place: exp.Expr) -> Diagnostic:
-    message = f"{name.upper()} is only understood on the outermost query"
-    note = "a view that is maintained has no order, so there is no first row"
-    hint = "keep the best of each group with min or max, or put LIMIT at the end of the whole query"
+    message = f"{name.upper()} is not translated here"
+    note = "it is on the outermost query, and on a SELECT without QUALIFY that does not read its own recursion"
+    hint = "put it at the end of the whole query, or behind a SELECT: SELECT ... FROM (...) LIMIT 10"
     return text.problem("HW117", message, place, note=note, hint=hint)
 
 
 def _unknown(text: SqlText, node: exp.Expr) -> Diagnostic:
-    spelt = text.written(node) if text.span(node) is not None else node.key.upper()
+    spelt = _spelt(text, node)
     if isinstance(node, exp.AggFunc):
-        hint = f"the aggregates are {', '.join(sorted(AGGREGATES.values()))}"
+        hint = f"the aggregates are {', '.join(KNOWN)}"
         return text.problem("HW217", f"`{spelt}` is not an aggregate that Headwater supports", node, hint=hint)
     word, way_out = _KINDS.get(type(node), (f"`{spelt}`", OTHER_FUNCTIONS))
     known = isinstance(node, exp.Func) or type(node) in _KINDS
     return text.problem("HW117", f"{word} is not translated", node, hint=way_out if known else None)
 
 
+def _spelt(text: SqlText, node: exp.Expr) -> str:
+    """A node as it is written; a call, of which only the arguments have a place, with the name in front of them."""
+    span = text.span(node)
+    if span is None:
+        return node.key.upper()
+    written = text.written(node)
+    if isinstance(node, exp.GroupingSets):
+        return "GROUPING SETS"
+    grouping = isinstance(node, exp.Rollup | exp.Cube)
+    if not grouping and (not isinstance(node, exp.Func) or _CALL.match(written)):
+        return written
+    name = _NAME.search(text.source.text, 0, span.start)
+    return f"{name[1]}({written})" if name else written
+
+
 def _refused(text: SqlText, node: exp.Expr, name: str, value: Any) -> Diagnostic:
+    if name == "pivots" and value[0].args.get("unpivot"):
+        hint = "write LATERAL (VALUES ('a', a), ('b', b)) AS v(name, value) in FROM"
+        return text.problem("HW117", "UNPIVOT is not translated here", node, hint=hint)
     word, hint = _SAID.get((type(node), name), (name.strip("_").replace("_", " ").upper(), ""))
     first = next((each for each in (value if isinstance(value, list) else [value]) if _is_node(each)), node)
     place = first if text.span(first) is not None else node

@@ -19,7 +19,7 @@ from headwater.language.sql.scalar.scalars import COMPARISONS, Values
 from headwater.language.sql.scalar.value import SqlValue
 from headwater.language.sql.scope.body import Body
 from headwater.language.sql.scope.rules import ALWAYS, NEVER, Choices, Piece, both, either, present
-from headwater.language.syntax import Atom, Call, Comparison, Condition, Constant, Negation, Term, Wildcard
+from headwater.language.syntax import Assign, Atom, Call, Comparison, Condition, Constant, Negation, Term, Wildcard
 
 _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
@@ -162,13 +162,32 @@ class Conditions:
         if not any(value.nullable for value in (*wanted, *rows.values)):
             return [[found]]
         if len(wanted) > 1:
-            hint = "write NOT EXISTS (SELECT 1 FROM ... WHERE ...), which says what a null means"
-            self.text.refuse("HW117", "NOT IN over several columns that may be null is not translated", node, hint=hint)
+            return self._not_among(wanted, rows, node)
         anything = Negation(self._some(rows, None, node), span=span)
         nulls: list[Piece] = []
         if rows.values[0].nullable:
             nulls = [Negation(self._some(rows, Constant(None, rows.values[0].type), node), span=span)]
         return [[anything], [*(present(value.term, span) for value in wanted if value.nullable), found, *nulls]]
+
+    def _not_among(self, wanted: list[SqlValue], rows: Rows, node: exp.In) -> Choices:
+        """No row of the subquery may be equal: in every one, some column differs, and is not null on either side."""
+        span, names, context = self.text.span(node), self.body.names, self.body.context
+        ours: list[Term] = []
+        for value in wanted:
+            variable = names.variable("wanted")
+            self.body.goals.append(Assign(variable, value.term, span=span))
+            ours.append(variable)
+        borrowed = list(dict.fromkeys(rows.borrowed))
+        asked, perhaps = (context.relation(f"{self.body.owner}'{kind}") for kind in ("borrowed", "rows"))
+        context.emit(asked, [*ours, *borrowed], self.body.goals, self.body.choices, span)
+        theirs: list[Term] = [names.variable("row") for _ in rows.values]
+        same: list[Piece] = []
+        for pair in zip(ours, theirs, strict=True):
+            tests = (*(Call("is_null", (side,), span=span) for side in pair), Call("is_same", pair, span=span))
+            same.append(Condition(Call("any_true", tests, span=span), span=span))
+        atoms = [Atom(asked, (*ours, *borrowed), span=span), Atom(rows.relation, (*theirs, *rows.borrowed), span=span)]
+        context.emit(perhaps, [*ours, *borrowed], [*atoms, *same], ALWAYS, span)
+        return [[Negation(Atom(perhaps, (*ours, *borrowed), span=span), span=span)]]
 
     def _some(self, rows: Rows, value: Term | None, node: exp.Expr) -> Atom:
         return Atom(

@@ -12,11 +12,13 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from headwater.language.sql.query.conditions import Conditions, holds
+from headwater.language.sql.query.generators import Generators, Laterals, is_lateral
 from headwater.language.sql.query.translator import Translator
 from headwater.language.sql.scalar.scalars import Values
 from headwater.language.sql.scope.body import Body, Found, column_at, meant
 from headwater.language.sql.scope.rules import ALWAYS, Choices, Piece, both, made, present
 from headwater.language.sql.scope.sources import FromItem, SqlColumn, SqlTable
+from headwater.language.sql.text.generators import generates, generator
 from headwater.language.sql.text.shape import conjuncts
 from headwater.language.syntax import Atom, Constant, Negation, Term, Variable
 
@@ -64,13 +66,19 @@ class Joins:
         found = None if first is None else self._item(first.this)
         before: _Side | None = None
         for join in select.args.get("joins") or []:
-            if found is not None and self.text.follows_comma(join.this):
+            lateral = generates(join.this) or is_lateral(join.this)
+            if lateral and before is not None and found is not None:
+                found = self._beside(before, found)  # it may read all that stands before it
+                before = None
+            if found is not None and self.text.follows_comma(join.this) and not lateral:
                 before = found if before is None else self._beside(before, found)
                 found = self._item(join.this)
             else:
                 found = self._join(found or _nothing(), join)
         if before is not None and found is not None:
             found = self._beside(before, found)
+        for lateral in select.args.get("laterals") or []:
+            found = self._generated(found or _nothing(), lateral)
         if found is not None:
             self._take(found)
 
@@ -95,6 +103,36 @@ class Joins:
         choices = both(left.choices, right.choices)
         return _Side([*left.sources, *right.sources], [*left.goals, *right.goals], choices)
 
+    # Generators
+
+    def _generated(self, left: _Side, node: exp.Expr, *, outer: bool = False) -> _Side:
+        """The rows of the left side, each with what a generator or a LATERAL subquery gives for it."""
+        found = generator(node)
+        if is_lateral(node):
+            self._take(left)
+            Laterals(self.body, self.translator).add(node, outer=outer)
+            return self._beside(self._taken(), _nothing())
+        if found is None:
+            hint = "write explode(list), unnest(list), range(n), sequence(a, b) or a subquery"
+            self.text.refuse("HW117", f"`{self.text.written(node)}` in FROM is not translated", node, hint=hint)
+        self._take(left)
+        Generators(self.body, self.translator).add(replace(found, outer=True) if outer else found, node)
+        return self._beside(self._taken(), _nothing())
+
+    def _generated_join(self, left: _Side, join: exp.Join) -> _Side:
+        """A generator or LATERAL subquery behind JOIN: an inner join has any ON, a LEFT JOIN only ON TRUE."""
+        side, on = (join.side or "").upper(), join.args.get("on")
+        plain = on is None or (isinstance(on, exp.Boolean) and on.this)
+        if side not in ("", "LEFT") or (side and not plain) or join.args.get("using") or join.method:
+            hint = "write CROSS JOIN, JOIN ... ON, or LEFT JOIN ... ON TRUE with the condition inside the subquery"
+            self.text.refuse("HW117", "this join with LATERAL or a generator is not translated", join, hint=hint)
+        found = self._generated(left, join.this, outer=bool(side))
+        if on is not None and not plain:
+            self._take(found)
+            self.body.restrict(holds(on, self.body, self.translator))
+            found = self._taken()
+        return found
+
     # Tables
 
     def _item(self, node: exp.Expr) -> _Side:
@@ -105,6 +143,8 @@ class Joins:
         return found
 
     def _table_or_query(self, node: exp.Expr) -> _Side:
+        if generates(node) or is_lateral(node):
+            return self._generated(_nothing(), node)
         match node:
             case exp.Table():
                 return self._named(self._table(node), node.alias or node.name, node)
@@ -143,10 +183,15 @@ class Joins:
     # Joins
 
     def _join(self, left: _Side, join: exp.Join) -> _Side:
+        if is_lateral(join.this) or (generates(join.this) and join.this.find(exp.Column) is not None):
+            return self._generated_join(left, join)
         side, kind = (join.side or "").upper(), (join.kind or "").upper()
         if (join.method or "").upper() not in ("", "NATURAL"):
             self.text.refuse("HW117", f"{join.method} JOIN is not translated", join, hint="write JOIN ... ON")
         if kind in ("SEMI", "ANTI"):
+            if side not in ("", "LEFT"):
+                message, hint = f"{side} {kind} JOIN is not translated", f"change sides, and write LEFT {kind} JOIN"
+                self.text.refuse("HW117", message, join, hint=hint)
             return self._filtering(left, join, negated=kind == "ANTI")
         if side:
             return self._outer(left, join, side)
@@ -228,7 +273,8 @@ class Joins:
         lacking = [*(left.sources if side != "LEFT" else ()), *(right.sources if side != "RIGHT" else ())]
         for source in lacking:
             if source.table.relation in self.translator.recursive:
-                message = f"`{source.table.relation}` is read through an outer join inside its own recursion"
+                name = source.table.relation.partition("'")[0]
+                message = f"`{name}` is read through an outer join inside its own recursion"
                 note = "a row may be unmatched at first and get a match later in the recursion"
                 hint = "write an inner JOIN here, and the outer join in a query over the finished view"
                 self.text.refuse("HW512", message, join, note=note, hint=hint)

@@ -17,7 +17,7 @@ from headwater.language.sql.scope.sources import SqlTable
 from headwater.language.terms import body_atoms, goal_terms, variables
 
 _Place: TypeAlias = tuple[str, int]
-_COUNTING = frozenset({"count", "sum", "avg"})
+_COUNTING = frozenset({"count", "sum", "avg", "collect"})
 
 
 def pruned(rules: list[syntax.Rule], tables: dict[str, SqlTable], shown: set[str]) -> list[syntax.Rule]:

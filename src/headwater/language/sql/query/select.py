@@ -7,28 +7,26 @@ the distinct bindings of its body: the rows of FROM, each copy of a row by itsel
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from headwater.core.source import Span
 from headwater.core.types import Type
 from headwater.language.sql.query.conditions import Conditions, holds
+from headwater.language.sql.query.groups import AGGREGATES, Grouped, Replaced, aggregates_in, is_named_aggregate
 from headwater.language.sql.query.joins import Joins
 from headwater.language.sql.query.translator import Translator
+from headwater.language.sql.query.windows import Windows, windows_in
 from headwater.language.sql.scalar.scalars import Values
-from headwater.language.sql.scalar.value import SqlValue, constant
-from headwater.language.sql.scope.body import AT, Body, column_at
-from headwater.language.sql.scope.rules import ALWAYS, Choices, FreshNames, Piece, made, merged_names
-from headwater.language.sql.scope.sources import SqlColumn, SqlTable
+from headwater.language.sql.scalar.value import SqlValue
+from headwater.language.sql.scope.body import AT, Body, column_at, meant
+from headwater.language.sql.scope.rules import Choices, FreshNames, Piece, made, merged_names
+from headwater.language.sql.scope.sources import FromItem, SqlColumn, SqlTable
 from headwater.language.sql.text.parsed import NotTranslated
 from headwater.language.sql.text.shape import conjuncts
-from headwater.language.syntax import Aggregate, Assign, Atom, Call, Constant, Negation, Term, Variable, Wildcard
-
-AGGREGATES: dict[type[exp.Expr], str] = {
-    kind: kind.__name__.lower() for kind in (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
-}
-_ONLY_IN_RECURSION = frozenset({"mmin", "mmax", "mcount", "msum"})
+from headwater.language.sql.text.unshown import is_unshown
+from headwater.language.syntax import Aggregate, Atom, Term, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +66,7 @@ class Selects:
         distinct = distinct or select.args.get("distinct") is not None
         branch = self._branch(select, body, order)
         columns = [
-            SqlColumn(item.name, value.type, value.nullable, value.date)
+            SqlColumn(item.name, value.type, value.nullable, value.date, value.opaque)
             for item, value in zip(branch.items, branch.values, strict=True)
         ]
         head: list[Term | Aggregate] = [value.term for value in branch.values]
@@ -108,15 +106,49 @@ class Selects:
 
     # Reading a SELECT
 
+    def branch(self, select: exp.Select, body: Body) -> Branch:
+        """What a SELECT gives, for its caller to make rules of."""
+        return self._branch(select, body, ())
+
     def _branch(self, select: exp.Select, body: Body, order: Sequence[exp.Expr]) -> Branch:
         self.read(select, body)
         items = self.items(select, body)
         if self.grouped(select):
             return self._groups(select, body, items, order)
         values = Values(body, self.translator.scalar)
+        ordering = [self._ordering(each, items) for each in order]
+        values = self._over(select, values, items, ordering, body.identity())
         found = [values.value(item.node) for item in items]
-        extra = [values.value(self._ordering(each, items)) for each in order]
+        extra = [values.value(each) for each in ordering]
         return Branch(items, found, body.goals, body.choices, body.identity(), self.text.span(select), extra)
+
+    def _over(
+        self, select: exp.Select, values: Values, items: list[Item], order: list[exp.Expr], identity: Sequence[Variable]
+    ) -> Values:
+        """Values that know the window functions of a SELECT; its QUALIFY is one more condition of the body."""
+        qualify = _qualified(select, items, values.body)
+        asked = [*(item.node for item in items), *order, *([] if qualify is None else [qualify])]
+        calls = list(dict.fromkeys(call for node in asked for call in windows_in(node)))
+        if not calls and qualify is None:
+            return values
+        self._refuse_in_recursion(values.body, calls)
+        named = {each.this.name.lower(): each for each in select.args.get("windows") or ()}
+        windows = Windows(values, identity, named)
+        found: dict[exp.Expr, SqlValue] = {call: windows.value(call) for call in calls}
+        known = Values(values.body, self.translator.scalar, Replaced({**values.replaced, **found}))
+        if qualify is not None:
+            for part in conjuncts(qualify):
+                values.body.restrict(Conditions(known, self.translator).holds(part))
+        return known
+
+    def _refuse_in_recursion(self, body: Body, calls: Sequence[exp.Expr]) -> None:
+        read = {goal.relation for goal in body.goals if isinstance(goal, Atom)} & self.translator.recursive
+        if read and calls:
+            name = min(read).partition("'")[0]
+            message = f"`{name}` is read through a window function inside its own recursion"
+            note = "the rows that it ranges over are known only when the recursion has ended"
+            hint = "number rows in a query over the finished view"
+            self.text.refuse("HW512", message, calls[0], note=note, hint=hint)
 
     def read(self, select: exp.Select, body: Body) -> None:
         """FROM and WHERE, into the body."""
@@ -132,9 +164,10 @@ class Selects:
         for node in select.expressions:
             bare = node.this if isinstance(node, exp.Alias) else node
             if isinstance(bare, exp.Star) or (isinstance(bare, exp.Column) and isinstance(bare.this, exp.Star)):
-                found += self._star(bare, body)
+                found += self._changed(bare, self._star(bare, body))
             else:
-                found.append(Item(item_name(node, len(found)), bare, node))
+                known = {item.name.lower(): item.node for item in reversed(found)}
+                found.append(Item(item_name(node, len(found)), _spelt_out(bare, known, body), node))
         if not found:
             self.text.refuse("HW102", "this SELECT has no columns", select, hint="name the columns after SELECT")
         return found
@@ -150,11 +183,29 @@ class Selects:
                 hint = f"declare it with CREATE TABLE {source.alias} (...), or name the columns"
                 self.text.refuse("HW232", f"`*` needs to know the columns of `{source.alias}`", node, hint=hint)
             for at, column in enumerate(source.table.columns):
+                if is_unshown(column.name):
+                    continue
                 if wanted or column.name.lower() not in source.merged:
                     made_up = column_at(source.alias, column.name, node)
                     made_up.meta[AT] = at
                     found.append(Item(column.name, made_up, made_up))
         return found
+
+    def _changed(self, node: exp.Expr, items: list[Item]) -> list[Item]:
+        """The columns of a `*` without those behind EXCEPT, and with others in place of those behind REPLACE."""
+        star = node.this if isinstance(node, exp.Column) else node
+        left_out = {each.name.lower(): each for each in star.args.get("except_") or ()}
+        others = {each.alias.lower(): each for each in star.args.get("replace") or ()}
+        names = {item.name.lower() for item in items}
+        for name, place in (left_out | others).items():
+            if name not in names:
+                hint = meant(name, [item.name for item in items])
+                self.text.refuse("HW230", f"`*` has no column `{name}` here", place, hint=hint)
+        kept = [item for item in items if item.name.lower() not in left_out]
+        return [
+            Item(item.name, other.this, other) if (other := others.get(item.name.lower())) is not None else item
+            for item in kept
+        ]
 
     def _ordering(self, node: exp.Expr, items: list[Item]) -> exp.Expr:
         """A name in ORDER BY or GROUP BY may be that of a result column, or its number."""
@@ -173,7 +224,7 @@ class Selects:
 
     def grouped(self, select: exp.Select) -> bool:
         return bool(select.args.get("group") or select.args.get("having")) or any(
-            _aggregates(node) for node in select.expressions
+            aggregates_in(node) for node in select.expressions
         )
 
     def _keys(self, select: exp.Select, body: Body, items: list[Item]) -> list[exp.Expr]:
@@ -181,7 +232,7 @@ class Selects:
         if group is None:
             return []
         if group.args.get("all"):
-            return [item.node for item in items if not _aggregates(item.node)]
+            return [item.node for item in items if not aggregates_in(item.node)]
         return [self._key(node, body, items) for node in group.expressions]
 
     def _key(self, node: exp.Expr, body: Body, items: list[Item]) -> exp.Expr:
@@ -199,9 +250,11 @@ class Selects:
         keys = self._keys(select, body, items)
         having = select.args.get("having")
         ordering = [self._ordering(each, items) for each in order]
-        asked = [item.node for item in items] + ([having.this] if having is not None else []) + ordering
-        calls = list(dict.fromkeys(call for node in asked for call in _aggregates(node)))
-        grouped = _Grouped(self, body, keys, calls, span)
+        qualify = _qualified(select, items, body)
+        tests = [*([having.this] if having is not None else []), *([qualify] if qualify is not None else [])]
+        asked = [*(item.node for item in items), *tests, *ordering]
+        calls = list(dict.fromkeys(call for node in asked for call in aggregates_in(node)))
+        grouped = Grouped(Values(body, self.translator.scalar), keys, calls, span)
         name = grouped.emit(f"{body.owner}'groups")
         names = FreshNames() if body.outer is None else body.names  # names of the queries around it stay taken
         after = Body(self.context, body.scope, body.owner, body.outer, names)
@@ -211,7 +264,8 @@ class Selects:
         for node, value in (*zip(keys, grouped.keys, strict=True), *zip(calls, grouped.results, strict=True)):
             variable = after.names.variable(node.name if isinstance(node, exp.Column) else "value")
             variables.append(variable)
-            replaced[node] = SqlValue(variable, value.type, value.nullable, value.date)
+            replaced[node] = replace(value, term=variable)
+        after.sources = self._keyed(body, keys, replaced)
         for node in keys:  # a key may be spelt with or without its table
             if isinstance(node, exp.Column):
                 for spelt in (
@@ -223,13 +277,31 @@ class Selects:
         atom = Atom(name, tuple(variables), span=span)
         after.goals.append(atom)
         self._refuse_ungrouped(asked, body, replaced)
-        values = Values(after, self.translator.scalar, _Replaced(replaced))
+        values = Values(after, self.translator.scalar, Replaced(replaced))
         if having is not None:
             for part in conjuncts(having.this):
                 after.restrict(Conditions(values, self.translator).holds(part))
+        values = self._over(select, values, items, ordering, variables[: len(keys)])
         found = [values.value(item.node) for item in items]
         extra = [values.value(node) for node in ordering]
         return Branch(items, found, after.goals, after.choices, variables[: len(keys)], span, extra)
+
+    def _keyed(self, body: Body, keys: list[exp.Expr], known: dict[exp.Expr, SqlValue]) -> list[FromItem]:
+        """The tables of a FROM with those columns that groups are made by, for subqueries to borrow."""
+        found = []
+        for source in body.sources:
+            own = [each.name for each in source.variables[: len(source.table.columns)]]
+            shown = {}
+            for node in keys:
+                name = body.column(node).variable.name if isinstance(node, exp.Column) else ""
+                if name in own:
+                    column = source.table.columns[own.index(name)]
+                    shown[column.name.lower()] = column, known[node].term
+            columns = [column for column, _ in shown.values()]
+            variables = [term for _, term in shown.values() if isinstance(term, Variable)]
+            table = SqlTable(source.table.relation, columns, key=())
+            found.append(FromItem(source.alias, table, variables, source.span, merged=source.merged))
+        return found
 
     def _is_same(self, spelt: exp.Column, node: exp.Column, body: Body) -> bool:
         try:
@@ -239,7 +311,7 @@ class Selects:
 
     def _refuse_ungrouped(self, nodes: list[exp.Expr], body: Body, replaced: dict[exp.Expr, SqlValue]) -> None:
         own = {variable.name for source in body.sources for variable in source.variables}
-        known = _Replaced(replaced)
+        known = Replaced(replaced)
 
         def look(node: exp.Expr) -> None:
             if node in known or isinstance(node, exp.Query):
@@ -271,7 +343,7 @@ class Selects:
         found: list[SqlValue] = []
         head: list[Term | Aggregate] = []
         for item in items:
-            if isinstance(item.node, exp.AggFunc) or _named_aggregate(item.node):
+            if isinstance(item.node, exp.AggFunc) or is_named_aggregate(item.node):
                 value, aggregate = self.aggregate(item.node, values)
                 head.append(aggregate)
             else:
@@ -304,153 +376,27 @@ class Selects:
         )
 
 
-class _Replaced(dict[exp.Expr, SqlValue]):
-    """Expressions that stand for a variable already, found also where only the case of names differs."""
-
-    def __init__(self, given: dict[exp.Expr, SqlValue]) -> None:
-        super().__init__({_folded(node): value for node, value in given.items()})
-
-    def __contains__(self, node: object) -> bool:
-        return isinstance(node, exp.Expr) and super().__contains__(_folded(node))
-
-    def __getitem__(self, node: exp.Expr) -> SqlValue:
-        return super().__getitem__(_folded(node))
-
-
-def _folded(node: exp.Expr) -> exp.Expr:
-    if isinstance(node, exp.Column | exp.AggFunc | exp.Func | exp.Binary | exp.Case | exp.Paren | exp.Unary):
-        copy = node.copy()
-        for name in copy.find_all(exp.Identifier):
-            name.set("this", str(name.this).lower())
-            name.set("quoted", False)
-        return copy
+def _spelt_out(node: exp.Expr, known: dict[str, exp.Expr], body: Body) -> exp.Expr:
+    """The value of a column with names of columns before it, where no table has that name, spelt out."""
+    if isinstance(node, exp.Query) or not known:
+        return node
+    if isinstance(node, exp.Column) and not node.table and node.name.lower() in known:
+        own = any(source.table.open or source.table.place(node.name) is not None for source in body.sources)
+        return node if own else exp.Paren(this=known[node.name.lower()].copy())
+    for child in list(node.iter_expressions()):
+        other = _spelt_out(child, known, body)
+        if other is not child:
+            child.replace(other)
     return node
 
 
-class _Grouped:
-    """The relation of groups: one rule with all plain aggregates, and one more for each DISTINCT."""
-
-    def __init__(
-        self, selects: Selects, body: Body, keys: list[exp.Expr], calls: list[exp.Expr], span: Span | None
-    ) -> None:
-        self.text = selects.text
-        self.context = selects.context
-        self.body = body
-        self.span = span
-        self.values = Values(body, selects.translator.scalar)
-        self.keys = [self.values.value(node) for node in keys]
-        self.results: list[SqlValue] = []
-        self._plain: list[tuple[int, Aggregate]] = []
-        self._distinct: list[tuple[int, str, SqlValue]] = []
-        for at, call in enumerate(calls):
-            self._take(at, call)
-
-    def _take(self, at: int, call: exp.Expr) -> None:
-        test: exp.Expr | None = None
-        node = call
-        if isinstance(node, exp.Filter):
-            test, node = node.expression.this, node.this
-        function = AGGREGATES.get(type(node))
-        if function is None:
-            hint = f"the aggregates are {', '.join(sorted(AGGREGATES.values()))}"
-            self.text.refuse("HW217", f"`{self.text.written(node)}` is no aggregate here", node, hint=hint)
-        distinct = isinstance(node.this, exp.Distinct)
-        given = node.this.expressions if distinct else [node.this, *(node.expressions or [])]
-        if len(given) != 1:
-            message = f"`{function}` over several columns is not translated"
-            self.text.refuse("HW217", message, node, hint="join them first: count(DISTINCT a || ',' || b)")
-        value = constant(1, Type.INT) if isinstance(given[0], exp.Star) else self.values.value(given[0])
-        if test is not None:
-            truth = self.values.truth(test).term
-            value = SqlValue(Call("if", (truth, value.term, Constant(None, value.type))), value.type, True, value.date)
-        kind = {"count": Type.INT, "avg": Type.FLOAT}.get(function, value.type)
-        date = value.date and function in ("min", "max")
-        self.results.append(SqlValue(Constant(None, None), kind, function != "count", date))
-        if distinct and function in ("count", "sum", "avg"):
-            self._distinct.append((at, function, value))
-        else:
-            self._plain.append((at, Aggregate(function, (self._variable(value),), span=self.text.span(node))))
-
-    def _variable(self, value: SqlValue) -> Term:
-        """An aggregate ranges over a variable: another value gets one."""
-        if isinstance(value.term, Variable):
-            return value.term
-        variable = self.body.names.variable("value")
-        self.body.goals.append(Assign(variable, value.term, span=self.text.span(None)))
-        return variable
-
-    def emit(self, wanted: str) -> str:
-        """The relation of keys and results, one row per group; without keys, one row in any case."""
-        count = len(self.keys)
-        keys: list[Term] = [self._variable(key) for key in self.keys]
-        goals, choices = self._bindings(keys)
-        parts: list[tuple[str, list[int]]] = []
-        if self._plain or not self._distinct:
-            name = self.context.relation(wanted)
-            head: list[Term | Aggregate] = [*keys, *(aggregate for _, aggregate in self._plain)]
-            self.context.emit(name, head, goals, choices, self.span)
-            parts.append((name, [at for at, _ in self._plain]))
-        for at, function, value in self._distinct:
-            inner = self.context.relation(f"{wanted}'values")
-            self.context.emit(inner, [*keys, value.term], goals, choices, self.span)
-            fresh = [self.body.names.variable("key") for _ in keys]
-            argument = self.body.names.variable("value")
-            name = self.context.relation(wanted)
-            atom = Atom(inner, (*fresh, argument), span=self.span)
-            self.context.emit(
-                name, [*fresh, Aggregate(function, (argument,), span=self.span)], [atom], ALWAYS, self.span
-            )
-            parts.append((name, [at]))
-        if len(parts) == 1 and parts[0][1] == list(range(len(self.results))) and count:
-            return parts[0][0]
-        return self._combined(wanted, parts, count)
-
-    def _bindings(self, keys: list[Term]) -> tuple[list[Piece], Choices]:
-        """One way to hold: an aggregate must not see a row once per way."""
-        if len(self.body.choices) == 1:
-            return [*self.body.goals, *self.body.choices[0]], ALWAYS
-        name = self.context.relation(f"{self.body.owner}'rows")
-        used = [aggregate.args[0] for _, aggregate in self._plain] + [value.term for _, _, value in self._distinct]
-        kept = [each for each in (*keys, *used, *self.body.identity()) if isinstance(each, Variable)]
-        args = tuple(dict.fromkeys(kept))
-        self.context.emit(name, args, self.body.goals, self.body.choices, self.span)
-        return [Atom(name, args, span=self.span)], ALWAYS
-
-    def _combined(self, wanted: str, parts: list[tuple[str, list[int]]], count: int) -> str:
-        """Several relations of the same groups side by side; and, without keys, the row of no rows."""
-        name = self.context.relation(wanted)
-        keys = [self.body.names.variable("key") for _ in range(count)]
-        results: dict[int, Term] = {}
-        goals: list[Piece] = []
-        for part, places in parts:
-            variables = [self.body.names.variable("value") for _ in places]
-            results.update(zip(places, variables, strict=True))
-            goals.append(Atom(part, (*keys, *variables), span=self.span))
-        head: list[Term | Aggregate] = [*keys, *(results[at] for at in range(len(self.results)))]
-        self.context.emit(name, head, goals, ALWAYS, self.span)
-        if not count:
-            empty: list[Term | Aggregate] = [
-                Constant(None, None) if value.nullable else Constant(0, Type.INT) for value in self.results
-            ]
-            nothing = Atom(parts[0][0], tuple(Wildcard() for _ in parts[0][1]), span=self.span)
-            self.context.emit(name, empty, [Negation(nothing, span=self.span)], ALWAYS, self.span)
-        return name
-
-
-def _aggregates(node: exp.Expr) -> list[exp.Expr]:
-    """The aggregates of an expression, outermost first, none inside a subquery."""
-    if isinstance(node, exp.Query | exp.Window):
-        return []
-    if isinstance(node, exp.Filter | exp.AggFunc) or _named_aggregate(node):
-        return [node]
-    return [found for child in node.iter_expressions() for found in _aggregates(child)]
+def _qualified(select: exp.Select, items: list[Item], body: Body) -> exp.Expr | None:
+    """The condition of QUALIFY, with names of columns of the SELECT list spelt out."""
+    clause = select.args.get("qualify")
+    return None if clause is None else _spelt_out(clause.this, {item.name.lower(): item.node for item in items}, body)
 
 
 def item_name(node: exp.Expr, at: int) -> str:
     """The name of a column of a SELECT list: its alias, or that of the column that it shows."""
     bare = node.this if isinstance(node, exp.Alias) else node
     return node.alias or (bare.name if isinstance(bare, exp.Column) else "") or f"c{at}"
-
-
-def _named_aggregate(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Anonymous) and str(node.this).lower() in _ONLY_IN_RECURSION

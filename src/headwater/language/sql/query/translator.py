@@ -16,7 +16,7 @@ from headwater.language.sql.scalar.value import SqlValue
 from headwater.language.sql.scope.body import Body
 from headwater.language.sql.scope.context import Scope, Translation
 from headwater.language.sql.scope.sources import SqlTable
-from headwater.language.syntax import Atom, Term
+from headwater.language.syntax import Atom, Term, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,17 @@ class Translator(Protocol):
     def rows(self, query: exp.Expr, body: Body, *, values: bool) -> Rows:
         """A subquery of EXISTS or IN as a relation over its values and the columns it borrows."""
 
+    def read(self, query: exp.Select, body: Body) -> list[tuple[str, SqlValue]]:
+        """FROM and WHERE of a plain SELECT into a body; and the names and values of its columns."""
+
+    def answered(self, query: exp.Expr, body: Body, name: str) -> tuple[SqlTable, list[Variable]]:
+        """A subquery as the relation `name`: its columns, then those that it borrows; and the variables of these."""
+
     def scalar(self, query: exp.Expr, body: Body) -> SqlValue:
         """A subquery that gives one value."""
 
     def asked(self, inner: Body, values: list[SqlValue], place: exp.Expr) -> Atom:
         """A subquery's body as a relation over its values and the columns it borrows, ready to be asked."""
+
+    def domain(self, inner: Body, place: exp.Expr) -> Atom:
+        """The values that the columns can have which a subquery borrows."""

@@ -1,7 +1,6 @@
 """The views of a WITH, or of a whole program: which of them are recursive, and their rules.
 
-Views that read each other in a circle are one recursion: a set that grows until nothing new follows. There, UNION ALL
-means UNION: counting rows would never end on a cycle. Outside recursion a view is a bag.
+Views that read each other in a circle are one recursion (see `recursion`). Outside recursion a view is a bag.
 """
 
 from __future__ import annotations
@@ -9,24 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from sqlglot import exp
-
-from headwater.core.diagnostics import Diagnostic, Severity
-from headwater.core.types import Type
-from headwater.language.sql.query.select import Selects, item_name
+from headwater.language.sql.query.recursion import Recursion
+from headwater.language.sql.query.select import Selects
 from headwater.language.sql.query.translator import Translator
-from headwater.language.sql.scalar.value import SqlValue
-from headwater.language.sql.scope.body import Body
 from headwater.language.sql.scope.context import Scope
-from headwater.language.sql.scope.rules import ALWAYS, made
 from headwater.language.sql.scope.sources import SqlColumn, SqlTable
 from headwater.language.sql.text.parsed import NotTranslated, SqlText
-from headwater.language.sql.text.shape import components, is_recursion, mentioned, union_parts, unions
-from headwater.language.sql.text.sql_types import widest
+from headwater.language.sql.text.shape import components, is_recursion, mentioned
 from headwater.language.sql.text.statements import HeadColumn, SqlView
-from headwater.language.syntax import Aggregate, ColumnDeclaration, Term
-
-_KEPT = frozenset({"min", "max", "mmin", "mmax", "sum", "count", "mcount", "msum", "avg"})
+from headwater.language.syntax import ColumnDeclaration
 
 
 class Views:
@@ -79,7 +69,8 @@ class Views:
     ) -> None:
         first = views[group[0]]
         if is_recursion(group, views):
-            _Recursion(self, [views[key] for key in group], [names[key] for key in group], scope).run()
+            members, relations = [views[key] for key in group], [names[key] for key in group]
+            Recursion(self.translator, self.selects, self.inside, members, relations, scope).run()
             return
         if group[0] in mentioned(first) and (outermost or not self._is_known(group[0], scope)):
             hint = (
@@ -131,175 +122,3 @@ def refuse_equal_names(text: SqlText, relation: str, columns: Iterable[HeadColum
             note = "capitals make no difference to names of columns"
             text.refuse("HW205", message, column.span, note=note, hint="rename one of them")
         seen.add(column.name.lower())
-
-
-class _Recursion:
-    """Views that read each other in a circle."""
-
-    def __init__(self, views: Views, group: list[SqlView], names: list[str], scope: Scope) -> None:
-        self.views = views
-        self.translator = views.translator
-        self.context = views.context
-        self.text = views.text
-        self.group = group
-        self.names = names
-        self.scope = scope
-        self.keys = {view.name.lower() for view in group}
-
-    def run(self) -> None:
-        outside = self.translator.recursive
-        self.translator.recursive = outside | set(self.names)
-        # Where dates and nulls can be is found out by trying: at first all may be dates, and there are no nulls.
-        columns = [[SqlColumn(name, date=True) for name in self._columns(view)] for view in self.group]
-        rules, taken, notes = list(self.context.rules), set(self.context.taken), list(self.context.notes)
-        try:
-            while True:
-                found = self._translated(columns)
-                if found == columns:
-                    return
-                columns = found
-                self.context.rules[:], self.context.taken = rules, set(taken)
-                self.context.notes[:] = notes
-        finally:
-            self.translator.recursive = outside
-
-    def _translated(self, columns: list[list[SqlColumn]]) -> list[list[SqlColumn]]:
-        """Rules for all views, if their columns are these; and the columns as the rules then make them."""
-        for view, name, known in zip(self.group, self.names, columns, strict=True):
-            table = SqlTable(name, list(known), span=view.span)
-            self.scope.views[view.name.lower()] = self.context.define(table)
-        return [self._view(view, self.scope.views[view.name.lower()]) for view in self.group]
-
-    def _columns(self, view: SqlView) -> list[str]:
-        """The names of its columns: those of its head, else of the first part that does not read the recursion."""
-        if view.columns is not None:
-            return [column.name for column in view.columns]
-        parts = self._branches(view)
-        first = next((part for part in parts if not self._is_recursive(part)), parts[0])
-        while isinstance(first, exp.Subquery | exp.SetOperation):
-            first = first.this
-        if isinstance(first, exp.Values):
-            row = first.expressions[0]
-            return [f"col{at + 1}" for at in range(len(row.expressions) if isinstance(row, exp.Tuple) else 1)]
-        if not isinstance(first, exp.Select):
-            hint = f"name them: {view.name}(a, b) AS ..."
-            self.text.refuse("HW101", f"the columns of `{view.name}` are not known", view.span, hint=hint)
-        if not any(node.find(exp.Star) for node in first.expressions if not isinstance(node, exp.Count)):
-            return [item_name(node, at) for at, node in enumerate(first.expressions)]
-        if self._is_recursive(first):
-            hint = f"name them: {view.name}(a, b) AS ..."
-            self.text.refuse("HW232", f"`*` needs to know the columns of `{view.name}`", view.span, hint=hint)
-        body = Body(self.context, self._inside(view), f"{view.name}'columns")
-        rules = len(self.context.rules)
-        self.views.selects.read(first, body)
-        names = [item.name for item in self.views.selects.items(first, body)]
-        del self.context.rules[rules:]
-        return names
-
-    def _inside(self, view: SqlView) -> Scope:
-        return self.views.inside(view, self.scope, view.name)
-
-    def _branches(self, view: SqlView) -> list[exp.Expr]:
-        assert view.query.select is not None
-        return union_parts(view.query.select, True)
-
-    def _is_recursive(self, node: exp.Expr) -> bool:
-        return any(table.name.lower() in self.keys for table in node.find_all(exp.Table))
-
-    def _view(self, view: SqlView, table: SqlTable) -> list[SqlColumn]:
-        assert view.query.select is not None
-        self._note_bags(view)
-        branches = self._branches(view)
-        if all(self._is_recursive(branch) for branch in branches) and len(self.group) == 1:
-            message = f"`{view.name}` is always empty: every part of it reads `{view.name}` itself"
-            hint = "add a part that does not, for the rows to begin with: SELECT ... UNION SELECT ..."
-            self.context.notes.append(Diagnostic("HW703", message, view.span, hint=hint, severity=Severity.WARNING))
-        scope = self._inside(view)
-        aggregates = self._aggregates(view)
-        # Parts without recursion first: they show the types.
-        order = sorted(range(len(branches)), key=lambda at: self._is_recursive(branches[at]))
-        found = [self._part(branches[at], scope, table, aggregates, view) for at in order]
-        return [
-            SqlColumn(
-                column.name,
-                _settled(column.type, [values[place] for values in found]),
-                column.nullable or any(values[place].nullable for values in found),
-                all(values[place].date for values in found),
-            )
-            for place, column in enumerate(table.columns)
-        ]
-
-    def _part(
-        self, branch: exp.Expr, scope: Scope, table: SqlTable, aggregates: dict[int, str], view: SqlView
-    ) -> list[SqlValue]:
-        name = table.relation
-        if isinstance(branch, exp.Select) and self._is_pooled(branch, aggregates):
-            body = Body(self.context, scope, name)
-            found = self.views.selects.into(branch, body, name, aggregates)
-        else:
-            inner = self.context.relation(f"{name}'part")
-            part = self.translator.relation(branch, scope, inner, distinct=True)
-            found = self._copied(part, name, aggregates)
-        if len(found) != len(table.columns):
-            message = f"this part of `{view.name}` has {len(found)} columns, not {len(table.columns)}"
-            self.text.refuse("HW201", message, branch, hint="select the same number of columns in every part")
-        return found
-
-    def _is_pooled(self, branch: exp.Select, aggregates: dict[int, str]) -> bool:
-        """Whether its rows go straight into the view: groups that do not read the recursion are made first."""
-        if branch.args.get("with_"):
-            return False
-        if aggregates and branch.args.get("from_") is None:
-            return False  # a row of constants would be a fact, and a fact has nothing to aggregate
-        return not self.views.selects.grouped(branch) or bool(aggregates) or self._is_recursive(branch)
-
-    def _copied(self, part: SqlTable, name: str, aggregates: dict[int, str]) -> list[SqlValue]:
-        body = Body(self.context, self.scope, name)
-        source = body.add(part, "part", None)
-        shown = source.variables[: len(part.columns)]
-        head: list[Term | Aggregate] = [
-            Aggregate(aggregates[at], (variable,)) if at in aggregates else variable
-            for at, variable in enumerate(shown)
-        ]
-        self.context.rules += made(name, head, body.goals, ALWAYS, part.span)
-        pairs = zip(shown, part.columns, strict=True)
-        return [SqlValue(variable, column.type, column.nullable, column.date) for variable, column in pairs]
-
-    def _aggregates(self, view: SqlView) -> dict[int, str]:
-        """Columns that the head keeps by an aggregate: `min() AS cost`."""
-        found: dict[int, str] = {}
-        for at, column in enumerate(view.columns or ()):
-            if column.aggregate is None:
-                continue
-            if column.aggregate not in _KEPT:
-                message = f"there is no aggregate `{column.aggregate}`"
-                self.text.refuse("HW217", message, column.span, hint="write min() AS cost, max() AS ..., sum() AS ...")
-            found[at] = column.aggregate
-        return found
-
-    def _note_bags(self, view: SqlView) -> None:
-        if any(note.code == "HW704" for note in self.context.notes):
-            return
-        assert view.query.select is not None
-        for node in unions(view.query.select):
-            if not node.args.get("distinct"):
-                self.context.notes.append(
-                    Diagnostic(
-                        "HW704",
-                        f"UNION ALL in the recursion of `{view.name}` is taken as UNION: equal rows are kept once",
-                        view.span,
-                        note="a recursion is a set of rows that grows until nothing new follows; "
-                        "with copies of rows it would never end on cyclic data",
-                        hint="write UNION; to keep equal rows, select a column that tells them apart, "
-                        "such as the way that led there",
-                        severity=Severity.WARNING,
-                    )
-                )
-                return
-
-
-def _settled(before: Type | None, values: list[SqlValue]) -> Type | None:
-    """The type of a column: what the values show that have one; where they disagree, none."""
-    known = {value.type for value in values if value.type is not None}
-    found = widest(known) if known else None
-    return found if before is None or found is None else widest((before, found))

@@ -24,6 +24,7 @@ from headwater.language.sql.scalar.by_name import as_named
 from headwater.language.sql.scalar.functions import CALLS
 from headwater.language.sql.scalar.value import NULL, SqlValue, called, constant
 from headwater.language.sql.scope.body import Body, meant
+from headwater.language.sql.scope.sources import SqlColumn
 from headwater.language.sql.text.sql_types import FIXES, type_named, widest
 from headwater.language.syntax import Binary, Call, Constant, ListTerm, Term
 from headwater.language.units import duration
@@ -47,6 +48,8 @@ _CONDITIONS = (
     exp.And | exp.Or | exp.Not | exp.Is | exp.NullSafeEQ | exp.NullSafeNEQ | exp.Between | exp.In | exp.Exists
     | exp.EQ | exp.NEQ | exp.LT | exp.LTE | exp.GT | exp.GTE
 )  # fmt: skip
+_PASSING = exp.Select | exp.Group | exp.EQ | exp.NEQ | exp.NullSafeEQ | exp.NullSafeNEQ | exp.Is | exp.Count
+_CAST_BEFORE = "cast it where the recursion begins: CAST(... AS DOUBLE), or AS STRING; or compute with it outside"
 _LARGEST = 2**63
 OTHER_FUNCTIONS = "name what it gives in a column of the data, or register a function"
 
@@ -77,17 +80,31 @@ class Values:
                 if isinstance(node.this, exp.Star):
                     self._refuse(node, "`*` has no value here", "name the columns")
                 found = self.body.column(node)
-                return SqlValue(found.variable, found.column.type, found.column.nullable, found.column.date)
+                column = found.column
+                self._refuse_opaque(node, column)
+                return SqlValue(found.variable, column.type, column.nullable, column.date, column.opaque)
             case exp.Boolean():
                 return constant(bool(node.this), Type.BOOL, span)
             case exp.Null():
                 return replace(NULL, term=Constant(None, None, span=span))
             case exp.Array():
                 items = [self.value(item) for item in node.expressions]
-                term = ListTerm(tuple(item.term for item in items), span=span)
-                return SqlValue(term, list_with(item.type for item in items), any(item.nullable for item in items))
+                terms, kind = tuple(item.term for item in items), list_with(item.type for item in items)
+                if any(isinstance(item.term, Constant) and item.term.value is None for item in items):
+                    self._refuse(
+                        node, "an array with NULL written in it is not translated", "take the null from a column"
+                    )
+                if any(item.nullable for item in items):  # a list term would be null, and an array holds nulls
+                    return SqlValue(Call("array_of", terms, span=span), kind, False)
+                return SqlValue(ListTerm(terms, span=span), kind, False)
             case exp.Subquery() | exp.Select():
                 return self._scalar(node, self.body)
+            case exp.Window():
+                self._refuse(
+                    node,
+                    f"the window function `{self.text.written(node)}` cannot stand here",
+                    "put it into the SELECT list or into QUALIFY, or filter in a query around this one",
+                )
             case exp.AggFunc():
                 self._refuse(
                     node,
@@ -119,7 +136,9 @@ class Values:
             case exp.Is():
                 return self._is(node, span)
             case exp.NullSafeEQ() | exp.NullSafeNEQ():
-                same = Call("is_same", (self.term(node.this), self.term(node.expression)), span=span)
+                left, right = self.value(node.this), self.value(node.expression)
+                self._refuse_unlike(node, left, right)
+                same = Call("is_same", (left.term, right.term), span=span)
                 return _bool(same if isinstance(node, exp.NullSafeEQ) else Call("negated", (same,), span=span), False)
             case exp.Between():
                 value, low, high = (self.value(node.args[each]) for each in ("this", "low", "high"))
@@ -133,15 +152,36 @@ class Values:
                 left, right = self.compared(node)
                 call = Call(_COMPARING[COMPARISONS[type(node)]], (left.term, right.term), span=span)
                 return _bool(call, left.nullable or right.nullable)
+            case exp.Exists() if (counted := _counted(node.this)) is not None:
+                return self.truth(counted)
             case exp.Exists() | exp.In():
                 hint = "use it in WHERE, joined with AND or OR"
                 self._refuse(node, "a condition with a subquery cannot be used as a value", hint)
             case _:
                 return self.value(node)
 
+    def _refuse_opaque(self, node: exp.Expr, column: SqlColumn) -> None:
+        """A value of a type that is only passed on may be selected, compared for equality, and looked at for null."""
+        used = node.parent
+        while isinstance(used, exp.Paren | exp.Alias):
+            used = used.parent
+        if column.opaque is None or used is None or isinstance(used, _PASSING):  # no parent: a column of `*`
+            return
+        if column.opaque.startswith("decimal") and isinstance(used, exp.Cast):
+            return
+        message = f"`{column.name}` is of type {column.opaque}, which a recursion passes on but does not compute with"
+        self.text.refuse("HW403", message, node, hint=_CAST_BEFORE)
+
+    def _refuse_unlike(self, node: exp.Expr, left: SqlValue, right: SqlValue) -> None:
+        """Values of a type that is only passed on are compared with others of that type alone."""
+        if left.opaque != right.opaque and not left.is_null and not right.is_null:
+            kinds = " and ".join(side.opaque or (side.type or Type.ANY).value for side in (left, right))
+            self.text.refuse("HW404", f"{kinds} cannot be compared inside a recursion", node, hint=_CAST_BEFORE)
+
     def compared(self, node: exp.Expr) -> tuple[SqlValue, SqlValue]:
         """Both sides of a comparison, which must be of kinds that compare; a text beside a time is a time."""
         left, right = self.value(node.this), self.value(node.expression)
+        self._refuse_unlike(node, left, right)
         if not _comparable(left.type, right.type):
             assert left.type is not None
             assert right.type is not None
@@ -208,6 +248,7 @@ class Values:
             self.text.refuse("HW403", message, node, hint=hint)
         term = Binary(sign, left.term, right.term, span=span)
         date = kind is Type.TIMESTAMP and any(one.date for one in (left, right)) and _has_whole_days(node)
+        date = date or left.is_null or right.is_null  # whether it is one is not known yet
         return SqlValue(term, kind, left.nullable or right.nullable, date)
 
     def _divided(self, node: exp.Expr, span: Span | None) -> SqlValue:
@@ -345,8 +386,9 @@ class Values:
             return self._named(named, span)
         known = CALLS.get(type(node))
         if known is None:
-            name = node.sql_name() if isinstance(node, exp.Func) else type(node).__name__.upper()
-            self._refuse(node, f"`{name}` is not translated", OTHER_FUNCTIONS)
+            if isinstance(node, exp.GenerateSeries):
+                self._refuse(node, "numbers one after the other have no value here", "write explode(sequence(1, 3))")
+            self._refuse(node, f"`{self.text.written(node)}` is not translated here", OTHER_FUNCTIONS)
         values: list[SqlValue] = []
         for key in known.arguments:
             found = node.args.get(key)
@@ -423,6 +465,21 @@ def _has_whole_days(node: exp.Expr) -> bool:
         str(interval.args["unit"].name).upper() for interval in node.find_all(exp.Interval) if "unit" in interval.args
     ]
     return all(unit.rstrip("S") in ("DAY", "WEEK") for unit in units)
+
+
+def _counted(query: exp.Expr) -> exp.Expr | None:
+    """`EXISTS (SELECT ...)` as a value: whether there is a row; None if the query has groups or parts."""
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    if not isinstance(query, exp.Select) or any(query.args.get(part) for part in ("group", "having", "with_", "limit")):
+        return None
+    if any(item.find(exp.AggFunc) for item in query.expressions):
+        return None
+    count = query.copy()
+    for part in ("distinct", "order", "offset"):
+        count.set(part, None)
+    count.set("expressions", [exp.Count(this=exp.Star())])
+    return exp.GT(this=exp.Subquery(this=count), expression=exp.Literal.number(0))
 
 
 def _bool(call: Call, nullable: bool) -> SqlValue:

@@ -17,6 +17,7 @@ class SqlValue:
     type: Type | None = None
     nullable: bool = True
     date: bool = False  # a timestamp that is a date (the moment at which its day begins), or nothing but null
+    opaque: str | None = None  # a column of this type, which is only passed on
 
     @property
     def is_null(self) -> bool:

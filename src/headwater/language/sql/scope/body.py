@@ -14,6 +14,7 @@ from headwater.language.sql.scope.sources import FromItem, SqlColumn, SqlTable
 from headwater.language.sql.text.parsed import Place
 from headwater.language.syntax import Atom, Variable
 
+BORROWED = "borrowed"  # the variable that a column of a query around it stands for
 AT = "column"  # the place of a column that `*` stands for: several may have its name
 
 
@@ -78,6 +79,7 @@ class Body:
             found = self.outer.looked_up(node)
             if found is not None:
                 self.borrowed[found.variable.name] = found
+                node.meta[BORROWED] = found.variable.name
         return found
 
     def _own(self, node: exp.Column) -> Found | None:
@@ -149,6 +151,11 @@ class Body:
         )
 
     def same(self, left: Found, right: Found, place: Place) -> Same:
+        known = not left.column.is_null and not right.column.is_null
+        if known and left.column.opaque != right.column.opaque:
+            kinds = " and ".join(each.column.opaque or "another type" for each in (left, right))
+            hint = "cast both to one type before the recursion"
+            self.context.text.refuse("HW404", f"{kinds} cannot be compared inside a recursion", place, hint=hint)
         check = left.column.nullable or right.column.nullable
         return Same(left.variable, right.variable, check, self.context.text.span(place))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from headwater.core.alarm import Alarm
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.functions.function import Registry
 from headwater.core.functions.registry import FUNCTIONS
@@ -30,6 +31,11 @@ class Translation:
     problems: list[Diagnostic] = field(default_factory=list)
     registry: Registry = field(default_factory=lambda: FUNCTIONS)
     taken: set[str] = field(default_factory=set)  # names of relations, in lower case
+    union_all: str = "bag"  # what UNION ALL in a recursion means: see `wording.UNION_ALL`
+    timed: bool = False  # a table is a stream, or its rows have a ttl
+    sets: frozenset[str] = frozenset()  # recursions of which no copies are counted: sets give the same answers
+    bags: list[SqlTable] = field(default_factory=list)  # recursions that are bags
+    alarms: dict[str, Alarm] = field(default_factory=dict)  # by the relation whose rows ring them
 
     def relation(self, wanted: str) -> str:
         """A name for a relation that is not taken yet."""
@@ -54,9 +60,26 @@ class Translation:
         found = [SqlColumn(f"c{at}") for at in range(len(head))] if columns is None else columns
         return self.define(SqlTable(name, found, hidden=len(head) - len(found), span=span))
 
+    def marked(self) -> _Mark:
+        """Where the translation stands, to come `back_to` it."""
+        return _Mark(list(self.rules), set(self.taken), list(self.notes))
+
+    def back_to(self, mark: _Mark) -> None:
+        """Forget the rules, names and notes that were made since."""
+        self.rules[:], self.taken, self.notes[:] = mark.rules, set(mark.taken), mark.notes
+
     def define(self, table: SqlTable) -> SqlTable:
         self.made[table.relation] = table
         return table
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """The rules, names and notes of a translation at some time."""
+
+    rules: list[Rule]
+    taken: set[str]
+    notes: list[Diagnostic]
 
 
 class Scope:

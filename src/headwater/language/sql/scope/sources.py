@@ -27,6 +27,7 @@ class SqlColumn:
     type: Type | None = None
     nullable: bool = False
     date: bool = False  # timestamps that are dates (the moment at which a day begins), or nothing but nulls
+    opaque: str | None = None  # the name of a type that is only passed on: its values are texts that stand for others
 
     @property
     def is_null(self) -> bool:
@@ -95,11 +96,21 @@ class FromItem:
         return [self.variables[place] for place in self.table.key]
 
 
-Schema: TypeAlias = Mapping[str, Type | None]
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a column from outside: see `SqlColumn`."""
+
+    type: Type | None
+    date: bool = False
+    opaque: str | None = None
+
+
+Schema: TypeAlias = Mapping[str, Type | Known | None]
 """Columns of a table that is known from outside, in order, with their types where these are known."""
 
 
 def known_table(name: str, schema: Schema, *, key: Iterable[str] = ()) -> SqlTable:
-    columns = [SqlColumn(column, kind, kind is not None) for column, kind in schema.items()]
+    known = [(column, kind if isinstance(kind, Known) else Known(kind)) for column, kind in schema.items()]
+    columns = [SqlColumn(column, kind.type, kind.type is not None, kind.date, kind.opaque) for column, kind in known]
     places = tuple(list(schema).index(each) for each in key) or None
     return SqlTable(name, columns, hidden=0 if places else 1, key=places, base=True)

@@ -17,6 +17,7 @@ from sqlglot.errors import ErrorLevel, ParseError, TokenError
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Source, Span
 from headwater.language.lines import Lines
+from headwater.language.sql.text.plainer import plainer
 
 Place: TypeAlias = exp.Expr | Token | Span | None
 
@@ -80,7 +81,7 @@ class SqlText:
             note = "Headwater reads CREATE TABLE, CREATE STREAM, CREATE VIEW, WITH and SELECT"
             hint = "rows come from files, frames or `db.apply`, never from SQL"
             self.refuse("HW101", "this is not a query", tokens[0], note=note, hint=hint)
-        return query
+        return plainer(query)
 
     def _refuse_placeholders(self, tokens: Sequence[Token]) -> None:
         """`?`, `:name` and `${name}` stand for a value that another program would put there."""

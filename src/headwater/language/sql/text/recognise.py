@@ -6,11 +6,14 @@ import re
 
 _SPACE = re.compile(r"(?:\s|\ufeff|--[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _CREATE = re.compile(
-    r"create\s+(?:or\s+replace\s+|global\s+|temp(?:orary)?\s+|recursive\s+|materialized\s+|external\s+)*"
+    r"declare\s+recursive\s+view\b|create\s+(?:or\s+replace\s+|local\s+|global\s+|temp(?:orary)?\s+|recursive\s+|materialized\s+|external\s+)*"
     r"(?:table|stream|view)\b",
     re.IGNORECASE,
 )
-_WITH = re.compile(r"with\s+(?:recursive\s+(?=[\w`])|(?:[A-Za-z_]\w*|`[^`]*`)\s*(?:\(|as\b))", re.IGNORECASE)
+_WITH = re.compile(
+    r"\(*with\s+(?:(?:mutually\s+)?recursive\s+(?=[\w`\"(])|(?:[A-Za-z_]\w*|`[^`]*`|\"[^\"]*\")\s*(?:\(|as\b))",
+    re.IGNORECASE,
+)
 _REFUSED = re.compile(
     r"(?:(?:insert|merge)\s+into|delete\s+from|update\s+\S+\s+set|(?:drop|alter|truncate)\s+(?:table|view)"
     r"|explain\s+(?:select|with)|show\s+tables)\b",

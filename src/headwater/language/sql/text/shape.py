@@ -29,6 +29,13 @@ def union_parts(query: exp.Expr, everything: bool, *, opened: bool = False) -> l
     return parts
 
 
+def bare_query(node: exp.Expr) -> exp.Expr:
+    """The query inside brackets that hold nothing else."""
+    while isinstance(node, exp.Subquery) and _is_plain(node):
+        node = node.this
+    return node
+
+
 def _is_plain(node: exp.Subquery) -> bool:
     return all(not value for part, value in node.args.items() if part != "this")
 

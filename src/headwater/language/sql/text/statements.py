@@ -17,13 +17,17 @@ from sqlglot import Token, TokenType, exp
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Span
 from headwater.core.types import Type, list_named
+from headwater.language.sql.text.cursor import CLOSING, OPENING, Cursor, bracket_step, closing, split
 from headwater.language.sql.text.parsed import NotTranslated, Place, SqlText
+from headwater.language.sql.text.path_clauses import PathClause, Unreadable, read_path_clause, with_path
 from headwater.language.sql.text.sql_types import FIXES, type_named
 from headwater.language.syntax import ColumnDeclaration, Declaration, Duration, Kind, Window
 from headwater.language.units import duration
 
 _SET_WORDS = frozenset({"UNION", "EXCEPT", "INTERSECT", "MINUS"})
-_CREATE_WORDS = frozenset({"OR", "REPLACE", "GLOBAL", "TEMP", "TEMPORARY", "EXTERNAL", "RECURSIVE", "MATERIALIZED"})
+_CREATE_WORDS = frozenset(
+    {"OR", "REPLACE", "LOCAL", "GLOBAL", "TEMP", "TEMPORARY", "EXTERNAL", "RECURSIVE", "MATERIALIZED"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,18 @@ class HeadColumn:
 
     name: str
     aggregate: str | None
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """How many levels of a recursion are computed, the rows that it begins with being the first.
+
+    If it `refuses`, a row beyond them is an error, as in Spark: MAX RECURSION LEVEL. If not, no more are asked for.
+    """
+
+    most: int
+    refuses: bool
     span: Span | None
 
 
@@ -46,6 +62,8 @@ class SqlView:
     span: Span | None
     kept: bool = False  # MATERIALIZED: shown also beside a SELECT
     passing: bool = False  # TEMP: never shown
+    levels: Levels | None = None
+    path: PathClause | None = None  # what SEARCH or CYCLE added to its parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +87,19 @@ def read_statements(text: SqlText) -> tuple[list[Statement], list[Diagnostic]]:
     found: list[Statement] = []
     problems: list[Diagnostic] = []
     try:
-        reader.tokens = _with_plain_names(text.tokens())
+        reader.tokens = _with_plain_names(text.tokens(), text.source.text)
     except NotTranslated as refused:
         return [], [refused.diagnostic]
     while reader.skip_semicolons():
         try:
-            found.append(reader.statement())
+            if not reader.declares():
+                found.append(reader.statement())
         except NotTranslated as refused:
             problems.append(refused.diagnostic)
             reader.skip_statement()
+    for name, (_, place) in reader.declared.items():
+        message = f"`{name}` is declared as a recursive view, but not created"
+        problems.append(text.problem("HW102", message, place, hint=f"add CREATE VIEW {name} AS SELECT ..."))
     return found, problems
 
 
@@ -103,44 +125,10 @@ def read_query(text: SqlText, tokens: Sequence[Token]) -> SqlQuery:
     return found
 
 
-class _Reader:
+class _Reader(Cursor):
     def __init__(self, text: SqlText) -> None:
-        self.text = text
-        self.tokens: list[Token] = []
-        self.at = 0
-
-    # Tokens
-
-    def word(self, ahead: int = 0) -> str:
-        place = self.at + ahead
-        return self.tokens[place].text.upper() if place < len(self.tokens) and not self._quoted(place) else ""
-
-    def _quoted(self, place: int) -> bool:
-        return self.tokens[place].token_type in (TokenType.STRING, TokenType.IDENTIFIER)
-
-    def here(self) -> Place:
-        return self.tokens[min(self.at, len(self.tokens) - 1)]
-
-    def take(self, *words: str) -> bool:
-        if all(self.word(ahead) == each for ahead, each in enumerate(words)):
-            self.at += len(words)
-            return True
-        return False
-
-    def expect(self, word: str, hint: str | None = None) -> None:
-        if not self.take(word):
-            self.text.refuse("HW101", f"`{word}` is missing here", self.here(), hint=hint)
-
-    def name(self, of_what: str) -> tuple[str, Token]:
-        """A name, without the database in front of it."""
-        if self.at >= len(self.tokens) or not (self._quoted(self.at) or self.word()[:1].isidentifier()):
-            self.text.refuse("HW101", f"the name of {of_what} is missing here", self.here())
-        token = self.tokens[self.at]
-        self.at += 1
-        while self.take("."):
-            token = self.tokens[min(self.at, len(self.tokens) - 1)]
-            self.at += 1
-        return token.text, token
+        super().__init__(text)
+        self.declared: dict[str, tuple[tuple[HeadColumn, ...], Token]] = {}  # recursive views that are to be created
 
     def skip_semicolons(self) -> bool:
         while self.take(";"):
@@ -153,14 +141,6 @@ class _Reader:
             self.at += 1
             if self.word() == "CREATE" and self.tokens[self.at].line > self.tokens[self.at - 1].line:
                 return
-
-    def group(self) -> list[Token]:
-        """The tokens inside the bracket that opens here."""
-        opening, end = self.at, closing(self.tokens, self.at)
-        if end == len(self.tokens):
-            self.text.refuse("HW105", "this bracket is not closed", self.here(), hint="write `)` where it ends")
-        self.at = end + 1
-        return self.tokens[opening + 1 : end]
 
     # Statements
 
@@ -182,16 +162,32 @@ class _Reader:
         hint = "write CREATE TABLE, CREATE STREAM or CREATE [RECURSIVE] VIEW"
         self.text.refuse("HW101", f"there is no CREATE {self.word() or '...'} here", self.here(), hint=hint)
 
+    def declares(self) -> bool:
+        """Whether Feldera's `DECLARE RECURSIVE VIEW name(a INT, ...)` stands here, which is then taken in."""
+        if not self.take("DECLARE", "RECURSIVE", "VIEW"):
+            return False
+        name, token = self.name("the view")
+        if self.word() != "(":
+            self.text.refuse(
+                "HW101", f"the columns of `{name}` are missing here", self.here(), hint="write (a INT, ...)"
+            )
+        self.declared[name.lower()] = self._head_columns(typed=True), token
+        return True
+
     def _view(self, words: set[str]) -> SqlView:
         name, token = self.name("the view")
         columns = self._head_columns() if self.word() == "(" else None
+        declared = self.declared.pop(name.lower(), None)
         self.expect("AS", "write CREATE VIEW name AS SELECT ...")
         start = self.tokens[min(self.at, len(self.tokens) - 1)]
         query = self.query(start)
         if query.select is None:
             self.text.refuse("HW102", "the view has no SELECT", token, hint="write SELECT ... behind the WITH")
-        recursive = "RECURSIVE" in words
-        passing = bool(words & {"TEMP", "TEMPORARY"})
+        recursive = "RECURSIVE" in words or declared is not None
+        if declared is not None:
+            columns = columns or declared[0]
+            _without_copies(query.select)
+        passing = bool(words & {"TEMP", "TEMPORARY", "LOCAL"})
         return SqlView(name, columns, query, recursive, self.text.span(token), "MATERIALIZED" in words, passing)
 
     def query(self, start: Token) -> SqlQuery:
@@ -200,21 +196,41 @@ class _Reader:
         bracketed = self.word() == "(" and self.word(1) == "WITH"  # it holds the whole of `(WITH ... SELECT ...)`
         self.at += bracketed
         if self.take("WITH"):
+            typed = self.take("MUTUALLY")  # Materialize's: columns have types, and all views may read each other
             recursive = self.take("RECURSIVE")
-            views.append(self._named(recursive))
+            if typed and self.word() == "(":
+                hint = "leave it out; a guard stops a recursion that has no end"
+                self.text.refuse("HW117", "a limit of recursions is not translated", self.here(), hint=hint)
+            views.append(self._named(recursive, typed))
             while self.take(","):
-                views.append(self._named(recursive))
-            if self.word() in ("", ";", "CREATE", "WITH") or self._quoted(self.at):
+                views.append(self._named(recursive, typed))
+            if self.word() in ("", ";", "CREATE", "WITH") or self.is_quoted(self.at):
                 return SqlQuery(tuple(views), None, recursive, None, self.text.span(start))
         return self._parsed(views, recursive, self._query_tokens(bracketed), start)
 
-    def _named(self, recursive: bool) -> SqlView:
+    def _named(self, recursive: bool, typed: bool) -> SqlView:
+        found = self._headed(recursive, typed)
+        while (self.word() == "SEARCH" and self.word(1) in ("DEPTH", "BREADTH")) or self.word() == "CYCLE":
+            place = self.here()
+            clause = read_path_clause(self)
+            assert found.query.select is not None
+            names = None if found.columns is None else [column.name for column in found.columns]
+            try:
+                whole = with_path(found.query.select, found.name, names, clause)
+            except Unreadable as problem:
+                hint = "write the column that it stands for yourself: array_append(r.way, r.n) AS way"
+                self.text.refuse("HW117", str(problem), place, hint=hint)
+            kept = found.columns or ()
+            more = [HeadColumn(name, None, self.text.span(place)) for name in whole[len(kept) :]]
+            found = replace(found, columns=(*kept, *more), path=clause)
+        return found
+
+    def _headed(self, recursive: bool, typed: bool) -> SqlView:
         name, token = self.name("the view")
-        columns = self._head_columns() if self.word() == "(" else None
-        if self.word() == "MAX" and self.word(1) == "RECURSION":
-            note = "a recursion ends by itself when nothing new follows; a guard stops one that would not"
-            hint = "leave it out; to go only so far, count the steps in a column and bound it in WHERE"
-            self.text.refuse("HW117", "MAX RECURSION LEVEL is not translated", self.here(), note=note, hint=hint)
+        columns = self._head_columns(typed=typed) if self.word() == "(" else None
+        if self.word() == "USING" and self.word(1) == "KEY":
+            columns = self._keyed(name, columns)
+        levels = self._levels()
         self.take("AS")
         self.take("NOT")
         self.take("MATERIALIZED")
@@ -227,7 +243,7 @@ class _Reader:
             inside.tokens = self.group()
             query = inside.query(start)
             if self.word() not in _SET_WORDS and inside.at == len(inside.tokens):
-                return SqlView(name, columns, query, recursive, self.text.span(token))
+                return SqlView(name, columns, query, recursive, self.text.span(token), levels=levels)
             self.at = before
         begin = self.at
         self.group()
@@ -240,18 +256,60 @@ class _Reader:
                 self.text.refuse("HW101", message, self.here(), hint="write ( ... )")
             self.group()
         query = self._parsed((), False, self.tokens[begin : self.at], start)
-        return SqlView(name, columns, query, recursive, self.text.span(token))
+        return SqlView(name, columns, query, recursive, self.text.span(token), levels=levels)
+
+    def _keyed(self, name: str, columns: tuple[HeadColumn, ...] | None) -> tuple[HeadColumn, ...]:
+        """DuckDB's `USING KEY (n, min(cost))`: the columns of the head, with the aggregates that keep them."""
+        place = self.here()
+        self.at += 2
+        if columns is None or self.word() != "(":
+            self.text.refuse(
+                "HW101", "USING KEY needs names", place, hint=f"write {name}(n, cost) USING KEY (n, min(cost))"
+            )
+        kept: dict[str, str | None] = {}
+        for part in split(self.group()):
+            words = [token.text for token in part]
+            if len(words) == 1:
+                kept[words[0].lower()] = None
+            elif len(words) == 4 and (words[1], words[3]) == ("(", ")"):
+                kept[words[2].lower()] = words[0].lower()
+            else:
+                message = f"`{''.join(words)}` in USING KEY is not translated"
+                hint = "name a column, or one aggregate of one: min(cost)"
+                self.text.refuse("HW117", message, part[0] if part else place, hint=hint)
+        unknown = [key for key in kept if key not in {column.name.lower() for column in columns}]
+        if unknown:
+            self.text.refuse("HW230", f"`{name}` has no column `{unknown[0]}`", place)
+        lost = [column for column in columns if column.name.lower() not in kept]
+        if lost:
+            message = f"which `{lost[0].name}` stays for a key depends on the order in which rows come"
+            hint = f"say which one: USING KEY (..., min({lost[0].name}))"
+            self.text.refuse("HW117", message, place, note="a view that is maintained has no such order", hint=hint)
+        return tuple(replace(column, aggregate=kept[column.name.lower()]) for column in columns)
+
+    def _levels(self) -> Levels | None:
+        """`MAX RECURSION LEVEL 10`, if it stands here."""
+        begin = self.here()
+        if not self.take("MAX", "RECURSION", "LEVEL"):
+            return None
+        number = self.word()
+        if not number.isdigit() or int(number) < 1:
+            message = "MAX RECURSION LEVEL takes a whole number from 1 on"
+            self.text.refuse("HW101", message, self.here(), hint="write MAX RECURSION LEVEL 100")
+        self.at += 1
+        return Levels(int(number), True, self.text.span(begin, self.tokens[self.at - 1]))
 
     def _parsed(self, views: Sequence[SqlView], recursive: bool, tokens: list[Token], start: Token) -> SqlQuery:
         kept, window = self._without_window(tokens)
         select = self.text.parse(kept, start)
         return SqlQuery(tuple(views), select, recursive, window, self.text.span(start, *tokens[-1:]), tuple(tokens))
 
-    def _head_columns(self) -> tuple[HeadColumn, ...]:
-        parts = list(_split(self.group()))
+    def _head_columns(self, *, typed: bool = False) -> tuple[HeadColumn, ...]:
+        """The columns of a view's head; where they are `typed`, the types that its query gives them stand behind."""
+        parts = list(split(self.group()))
         found = []
         for part in parts:
-            if len(part) == 1:
+            if len(part) == 1 or (typed and part and part[1].token_type is not TokenType.L_PAREN):
                 found.append(HeadColumn(part[0].text, None, self.text.span(part[0])))
             elif len(part) >= 3 and part[1].token_type is TokenType.L_PAREN:
                 inside = [token for token in part[2:] if token.token_type is not TokenType.R_PAREN]
@@ -271,12 +329,13 @@ class _Reader:
         while self.at < len(self.tokens):
             word = self.word()
             if depth == 0 and self.at > begin:
-                if word == ";" or word in ("CREATE", "WITH"):
+                summed = word == "WITH" and self.word(1) in ("ROLLUP", "CUBE", "ORDINALITY")
+                if word == ";" or (word in ("CREATE", "WITH") and not summed):
                     break
                 closed = self.tokens[self.at - 1].token_type is TokenType.R_PAREN
                 if closed and word == "SELECT" and self.tokens[begin].token_type is TokenType.L_PAREN:
                     break
-            depth += _step(self.tokens[self.at])
+            depth += bracket_step(self.tokens[self.at])
             if depth < 0:
                 if not bracketed:
                     self.text.refuse("HW101", "this bracket has no opening one", self.tokens[self.at])
@@ -288,7 +347,7 @@ class _Reader:
             self.at = next(
                 place
                 for place in range(begin, len(self.tokens))
-                if _step(self.tokens[place]) > 0 and closing(self.tokens, place) == len(self.tokens)
+                if bracket_step(self.tokens[place]) > 0 and closing(self.tokens, place) == len(self.tokens)
             )
             self.group()
         return self.tokens[begin : self.at]
@@ -303,13 +362,13 @@ class _Reader:
         own = _brackets_around(tokens)
         while place < len(tokens):
             token = tokens[place]
-            depth += _step(token)
+            depth += bracket_step(token)
             opens = place + 2 < len(tokens) and tokens[place + 1].token_type is TokenType.L_PAREN
             if token.text.upper() == "WINDOW" and opens and not self._is_function(kept, tokens[place + 2]):
                 end = next(
                     (at for at in range(place, len(tokens)) if tokens[at].token_type is TokenType.R_PAREN), len(tokens)
                 )
-                parts = list(_split(tokens[place + 2 : end]))
+                parts = list(split(tokens[place + 2 : end]))
                 if parts and parts[0] and parts[0][0].token_type is not TokenType.NUMBER:
                     kept += parts.pop(0)
                 if depth > own:
@@ -356,7 +415,7 @@ class _Reader:
             self.text.refuse("HW101", "the columns of the table are missing", token, hint="write (name type, ...)")
         columns: list[ColumnDeclaration] = []
         key: list[str] = []
-        for part in _split(self.group()):
+        for part in split(self.group()):
             words = [each.text.upper() for each in part]
             if words[:1] == ["CONSTRAINT"]:
                 part, words = part[2:], words[2:]
@@ -416,11 +475,11 @@ class _Reader:
         """What stands behind a type: promises about the data may stand there, what would change it may not."""
         depth = 0
         for token in tokens:
-            depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+            depth += (token.token_type in OPENING) - (token.token_type in CLOSING)
             word = token.text.upper()
             if word in _PROMISES:
                 return
-            if depth == 0 and token.token_type not in _CLOSING and word not in _BEHIND_TYPE and not _is_key(token):
+            if depth == 0 and token.token_type not in CLOSING and word not in _BEHIND_TYPE and not _is_key(token):
                 message = f"{word} of a column is not translated"
                 self.text.refuse("HW117", message, token, hint=f"leave out {word}: rows come with all their values")
 
@@ -437,23 +496,32 @@ class _Reader:
         return list_named([items]), rest[1:]
 
 
-def _with_plain_names(tokens: list[Token]) -> list[Token]:
-    """The tokens with words such as `drop` as plain names, where they can be nothing else."""
+def _with_plain_names(tokens: list[Token], text: str) -> list[Token]:
+    """The tokens with words such as `drop`, and `"names"` in double quotes, as names where they can be nothing else."""
     found = []
     for place, token in enumerate(tokens):
         before = tokens[place - 1].text if place else ";"
+        behind = tokens[place + 1].text if place + 1 < len(tokens) else ";"
+        asked = before.upper() in _BEFORE_NAMES and (place < 2 or tokens[place - 2].text.upper() != "DISTINCT")
+        quoted = token.token_type is TokenType.STRING and text[token.start] == '"'
+        if quoted and (asked or "." in (before, behind)):
+            token = _renamed(token, TokenType.IDENTIFIER)
         if token.token_type in _STATEMENT_WORDS and before != ";":
-            token = Token(TokenType.VAR, token.text, line=token.line, col=token.col, start=token.start, end=token.end)
+            token = _renamed(token, TokenType.VAR)
         found.append(token)
     return found
 
 
+def _renamed(token: Token, kind: TokenType) -> Token:
+    """The token as one of another kind."""
+    return Token(kind, token.text, line=token.line, col=token.col, start=token.start, end=token.end)
+
+
+_BEFORE_NAMES = frozenset({"FROM", "JOIN", "WITH", "RECURSIVE", "VIEW", "TABLE"})
 _STATEMENT_WORDS = frozenset(
     {TokenType.ALTER, TokenType.CACHE, TokenType.COMMENT, TokenType.COPY, TokenType.DROP}
     | {TokenType.KILL, TokenType.LOAD, TokenType.MERGE, TokenType.REFRESH, TokenType.TRUNCATE}
 )
-_OPENING = frozenset({TokenType.L_PAREN, TokenType.LT})
-_CLOSING = frozenset({TokenType.R_PAREN, TokenType.GT})
 _PROMISES = frozenset({"UNIQUE", "REFERENCES", "CHECK", "CONSTRAINT", "COMMENT"})  # the data keep them, or do not
 _BEHIND_TYPE = frozenset({"NOT", "NULL", "PRECISION", "VARYING", "WITH", "WITHOUT", "LOCAL", "TIME", "ZONE"})
 _PUNCTUATION = frozenset({TokenType.L_PAREN, TokenType.R_PAREN, TokenType.COMMA})
@@ -467,36 +535,17 @@ def _brackets_around(tokens: Sequence[Token]) -> int:
     return found
 
 
-def closing(tokens: Sequence[Token], opening: int = 0) -> int:
-    """Where the bracket closes that opens at a place; behind the last token if nowhere."""
-    depth = 0
-    for place in range(opening, len(tokens)):
-        depth += _step(tokens[place])
-        if depth == 0:
-            return place
-    return len(tokens)
-
-
-def _step(token: Token) -> int:
-    """1 for a bracket that opens, -1 for one that closes."""
-    return (token.token_type is TokenType.L_PAREN) - (token.token_type is TokenType.R_PAREN)
+def _without_copies(query: exp.Expr) -> None:
+    """Each UNION ALL of a chain as UNION: Feldera's recursive views are sets."""
+    waiting = [query]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, exp.Subquery):
+            waiting.append(node.this)
+        elif isinstance(node, exp.Union):
+            node.set("distinct", True)
+            waiting += [node.this, node.expression]
 
 
 def _is_key(token: Token) -> bool:
     return token.text.upper() in ("PRIMARY", "KEY", "PRIMARY KEY")
-
-
-def _split(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """The parts between commas that stand in no bracket."""
-    if not tokens:
-        return
-    depth = 0
-    part: list[Token] = []
-    for token in tokens:
-        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
-        if token.token_type is TokenType.COMMA and depth == 0:
-            yield part
-            part = []
-        else:
-            part.append(token)
-    yield part

@@ -14,10 +14,18 @@ from headwater.core.diagnostics import Diagnostic
 _QUOTED = re.compile(r"`([^`]*'[^`]*)`")
 _BARE = re.compile(r"(?<![\w`'])([^\W\d]\w*(?:'(?!s\b)\w+)+)")  # but not an English genitive
 _KINDS = {
-    **dict.fromkeys(("rows", "asked", "any", "value", "values"), "a subquery of `{}`"),
+    **dict.fromkeys(("rows", "borrowed", "any", "value", "values"), "a subquery of `{}`"),
     **dict.fromkeys(("part", "left", "right", "join", "match"), "a part of `{}`"),
+    **dict.fromkeys(("set", "levels", "inside", "beyond"), "`{}`"),
+    **dict.fromkeys(("step", "needs", "got", "sure", "cycle"), "the search for cycles in `{}`"),
     "groups": "an aggregate of `{}`",
+    **dict.fromkeys(("lateral", "many"), "a subquery of `{}`"),
+    "window": "a window function of `{}`",
+    "places": "a generator of `{}`",
 }
+UNION_ALL = ("bag", "set", "refuse")
+"""What UNION ALL in a recursion means: a bag, and a set while the data has a cycle; a set; a bag, and a cycle is an
+error."""
 _RULES = (
     ("the rules for `", "the parts of `"),
     ("the rule for `", "the part of `"),

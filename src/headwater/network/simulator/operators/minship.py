@@ -17,6 +17,8 @@ Where this departs from Algorithm 3:
   `AnnotatedNode` pulls them when they are needed. It then sends *one*, the smallest, where the algorithm sends all as
   one formula. That is what its text says of lazy propagation, and it keeps messages small: on a field of 200 sensors
   the formulas of one delete come to megabytes, the smallest derivations to kilobytes.
+
+`buffered_ship` has the algorithm nearer to its letter, for comparison.
 """
 
 from __future__ import annotations
@@ -35,19 +37,36 @@ from headwater.plan.model import Pick
 
 @dataclass(frozen=True, slots=True)
 class Eager:
-    """Send every new derivation, in batches of `batch` rows."""
+    """Send every new derivation, in batches of `batch` rows; news of dead facts wait for each other up to `notices`."""
+
+    batch: int = 1
+    notices: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy:
+    """Send another derivation only when those sent have died, in batches of `batch` rows; `notices` as for `Eager`."""
+
+    batch: int = 1
+    notices: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BufferedEager:
+    """Eager as Algorithm 3 prints it: deletions travel row by row; both kinds wait until `batch` rows are buffered."""
 
     batch: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Lazy:
-    """Send another derivation only when those sent have died, in batches of `batch` rows."""
+class BufferedLazy:
+    """Lazy as Algorithm 3 prints it: all derivations are buffered; a deleted row goes with all that are left."""
 
     batch: int = 1
 
 
-Shipping: TypeAlias = Eager | Lazy
+Shipping: TypeAlias = Eager | Lazy | BufferedEager | BufferedLazy
+"""How rows leave a node. Whatever a batch still lacks is sent when no message is under way any more."""
 
 
 class MinShip(Generic[Annotation]):
@@ -130,5 +149,9 @@ class MinShip(Generic[Annotation]):
         if sent is not None and self._algebra.either(sent, provenance) is sent:
             return []
         self.kept[row] = provenance if kept is None else self._algebra.either(kept, provenance)
-        self._due[row] = None
+        self._hold(row)
         return self.full()
+
+    def _hold(self, row: Row) -> None:
+        """A derivation of a row was kept that the receiver may need."""
+        self._due[row] = None

@@ -87,6 +87,8 @@ class GroupAggregator:
                 return max(values)
             case "sum":
                 return self._fits(_ordered_sum(values))
+            case "collect":
+                return tuple(sorted(values))
             case "avg":
                 return _ordered_sum(values) / len(values)
         raise AssertionError(f"a checked program has no aggregate {measure.function}")

@@ -21,7 +21,20 @@ from headwater.core.errors import EvaluationError
 from headwater.core.types import Type
 from headwater.network.simulator.rows.table import HashTable, key_of
 from headwater.network.simulator.rows.terms import NOTHING, Getter, Row, TooLarge, fitted, holds, value_of
-from headwater.plan.model import Absent, DeltaRule, FlatRule, Join, Let, Literal, Owned, Pattern, Source, Test, Var
+from headwater.plan.model import (
+    Absent,
+    DeltaRule,
+    Filter,
+    FlatRule,
+    Join,
+    Let,
+    Literal,
+    Owned,
+    Pattern,
+    Source,
+    Test,
+    Var,
+)
 
 Part: TypeAlias = tuple[Row, Any]
 """A row and its value. For a negated atom: the key that nothing matches, and what the strategy made of that."""
@@ -90,6 +103,8 @@ class DeltaJoin:
                     self._steps.append(_test(holds(goal, slots)))
                 case Owned():
                     raise AssertionError("nodes ship all that they derive")
+                case Filter():
+                    raise AssertionError("nodes join in the structural order")
                 case other:
                     assert_never(other)
         self._places = [order.index(atom) for atom in range(len(rule.atoms))]

@@ -105,6 +105,22 @@ def put_packed(out: bytearray, numbers: Sequence[int]) -> None:
     out += (held << padding).to_bytes((bits + padding) // 8, "big")
 
 
+def put_facts(lists: Iterable[Iterable[int]]) -> bytes:
+    """The facts that died under each of some rows."""
+    out = bytearray()
+    for facts in lists:
+        ordered = sorted(facts)
+        put_number(out, len(ordered))
+        put_steps(out, ordered)
+    return bytes(out)
+
+
+def read_facts(content: bytes, lists: int) -> list[int]:
+    """What `put_facts` wrote for so many rows, all together."""
+    source = WireReader(content)
+    return [fact for _ in range(lists) for fact in source.steps(source.number())]
+
+
 def put_rows(out: bytearray, rows: Sequence[Row]) -> None:
     put_number(out, len(rows))
     if not rows:

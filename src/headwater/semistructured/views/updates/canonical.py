@@ -112,6 +112,8 @@ class _Canonical:
                 _outside("it selects something other than one variable")
         if query.order:
             _outside("it has an order")
+        if query.limit is not None:
+            _outside("it has a limit")
         where = None if query.where is None else _flat(self._condition(query.where))
         adjuncts = tuple(part for item in query.adjuncts for part in self._adjunct(item))
         found = replace(query, sources=sources, where=where, adjuncts=adjuncts)
@@ -147,8 +149,8 @@ class _Canonical:
         root = path.root
         found = []
         for place, step in enumerate(path.steps):
-            if not isinstance(step, tree.ByLabel) or step.places is not None:
-                _outside("it has a wildcard, a choice, a closure or a place in a path")
+            if not isinstance(step, tree.ByLabel) or step.places is not None or step.variable:
+                _outside("it has a wildcard, a choice, a closure, a place or a label variable in a path")
             if not isinstance(root, tree.Identifier):
                 _outside("a path begins with an object")
             child = end if place == len(path.steps) - 1 else self._hidden.take()

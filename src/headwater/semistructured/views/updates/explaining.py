@@ -16,8 +16,16 @@ def explain_update(
     update: tree.ElementaryUpdate,
     store: StoreLabels | RelevantOids | None = None,
     primary: Collection[int] | None = None,
+    ranges_over: Collection[str] = (),
 ) -> str:
-    """The maintenance statements of a view for one update, with a heading per statement of the view."""
+    """The maintenance statements of a view for one update, with a heading per statement of the view. A view that ranges
+    over others has none: 001 has names of the store alone."""
+    if ranges_over:
+        others = ", ".join(f"`{name}`" for name in ranges_over)
+        return (
+            f"-- {print_update(update)} and {view.name}\n-- no statements: it ranges over {others}, whose objects and"
+            " edges are its data. Its rules are maintained all the same."
+        )
     return "\n".join(line for part in view.parts for line in _of_part(view, part, update, store, primary))
 
 

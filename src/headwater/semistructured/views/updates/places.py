@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from headwater.language.lorel import tree
-from headwater.semistructured.views.scoping import HiddenNames, shared
+from headwater.semistructured.views.scoping import HiddenNames, label_variables, shared
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,7 @@ class _Places:
         self._hidden = HiddenNames(query)
         self._found = ViewPlaces()
         self._taken: set[str] = set()
+        self._labels: set[str] = set()
 
     def run(self) -> ViewPlaces:
         query = self._query
@@ -94,6 +95,7 @@ class _Places:
     def _sources(self, query: tree.SelectQuery, scope: Mapping[str, str]) -> Mapping[str, str]:
         for item in query.sources:
             position = self._position(item.variable)
+            self._labels |= {variable.name for variable in label_variables(item.source)}
             self._source(item.source, scope, position)
             if item.variable is not None:
                 scope = {**scope, item.variable.name: position}
@@ -158,6 +160,8 @@ class _Places:
         match operand:
             case tree.PathExpression(tree.Identifier(name), ()) if name in scope:
                 return [scope[name]]
+            case tree.PathExpression(tree.Identifier(name), ()) if name in self._labels:
+                return []  # its text changes only with the edge
             case tree.PathExpression() | tree.Subquery() | tree.UnionOf() | tree.OldPath():
                 end = self._position(None)
                 self._source(operand, scope, end)

@@ -1,0 +1,1 @@
+"""Commands that go on: sources of changes that are followed, the terminal view, the changes of a server."""

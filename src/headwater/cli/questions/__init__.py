@@ -1,0 +1,1 @@
+"""Commands that ask about rows: why they are there, and what would be."""
