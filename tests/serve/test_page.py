@@ -297,6 +297,29 @@ def test_scrolling_before_a_jump_has_its_answer_wins(browser: Any, expect: Any, 
         expect(place).to_have_text(re.compile("^rows 2,001 to "))
 
 
+def test_scrolling_wins_over_an_answer_that_comes_before_the_scroll_event(browser: Any, expect: Any, tmp_path: Path) -> None:
+    (tmp_path / "p.dl").write_text("relation r(n: int).\nv(N) :- r(N).\n")
+    (tmp_path / "r.csv").write_text("n\n" + "".join(f"{at}\n" for at in range(5_000)))
+    with serving(tmp_path, "p.dl", "-i", "r=r.csv") as server, page_of(browser, server.url) as page:
+        place, box = page.locator("#place"), page.get_by_role("group", name="rows of v")
+        expect(place).to_have_text(re.compile("^rows 1 to "))
+        page.evaluate("""() => {
+            const real = window.fetch
+            window.fetch = async (path, options) => {
+                const response = await real(path, options)
+                if (!path.includes("sort=n") || window.release) return response
+                const found = await response.json()
+                await new Promise((release) => { window.release = release })
+                return { ok: response.ok, status: response.status, json: async () => found }
+            }
+        }""")
+        page.get_by_role("button", name="sort by n").click()
+        page.wait_for_function("window.release !== undefined")
+        box.evaluate("e => { e.scrollTop = 2000 * 30; window.release() }")
+        expect(page.locator("#rows tbody tr").filter(has_text=re.compile("^2000$"))).to_be_in_viewport()
+        expect(place).to_have_text(re.compile("^rows 2,001 to "))
+
+
 def test_half_a_million_rows_scroll_by_a_shortened_bar(browser: Any, expect: Any, tmp_path: Path) -> None:
     (tmp_path / "p.dl").write_text("relation r(n: int).\nv(N) :- r(N).\n")
     (tmp_path / "r.csv").write_text("n\n" + "".join(f"{at}\n" for at in range(500_000)))

@@ -15,12 +15,14 @@ const SPARE = 70; // rows fetched before those in sight
 export function scrollingRows({ name, fetch, table, onsight }) {
   const body = h("div", {}), box = h("div", { class: "scroll rows", tabindex: 0, role: "group", "aria-label": `rows of ${name}` }, body);
   let found = null, first = 0, top = 0, waiting = null;
-  let goal = null, put = 0; // the row of a jump that waits for its answer; where the last answer left the bar
+  let goal = null; // a jump that waits for its answer: to which row, and where the bar was
 
   const full = () => Math.min(MOST, found.matching * HIGH);
   const head = () => body.querySelector("thead")?.offsetHeight ?? 0;
   const holds = () => Math.max(1, Math.round((box.clientHeight - head()) / HIGH));
   const last = () => Math.max(0, found.matching - holds());
+  // Whoever scrolls before a jump has its answer stays there. The bar tells it before the browser sends its event.
+  const left = () => goal !== null && box.scrollTop !== goal.bar;
 
   // The first row in sight: beside the rows that are there it is counted from them, elsewhere from the place in the bar.
   function sight() {
@@ -57,7 +59,7 @@ export function scrollingRows({ name, fetch, table, onsight }) {
   async function load(seen, jump = false) {
     const from = Math.max(0, seen - SPARE);
     const answer = await fetch(from, FETCHED);
-    if (answer === null || (jump && goal !== seen)) return;
+    if (answer === null || (jump && (goal?.row !== seen || left()))) return;
     goal = null;
     found = answer;
     first = from;
@@ -65,11 +67,10 @@ export function scrollingRows({ name, fetch, table, onsight }) {
     const at = jump ? (seen / Math.max(1, found.matching)) * full() : box.scrollTop;
     draw(seen, at);
     if (jump) box.scrollTop = seen <= 0 ? 0 : seen >= last() ? body.offsetHeight : top + (seen - first) * HIGH;
-    put = box.scrollTop;
   }
 
   function leap(row) {
-    goal = row;
+    goal = { row, bar: box.scrollTop };
     return load(row, true);
   }
 
@@ -77,16 +78,16 @@ export function scrollingRows({ name, fetch, table, onsight }) {
     if (!found) return;
     const seen = sight(), end = first + found.rows.length;
     say();
-    const left = goal !== null && box.scrollTop !== put; // whoever scrolls before a jump has its answer stays there
-    if (left) goal = null;
-    const short = left || (seen < first + 10 && first > 0) || (seen + holds() + 10 > end && end < found.matching);
+    const away = left();
+    if (away) goal = null;
+    const short = away || (seen < first + 10 && first > 0) || (seen + holds() + 10 > end && end < found.matching);
     if (short) { clearTimeout(waiting); waiting = setTimeout(() => load(sight()), 40); }
   }
   box.addEventListener("scroll", scrolled, { passive: true });
 
   return {
     box,
-    again: () => (goal === null ? load(found ? sight() : 0) : leap(goal)), // the same place, as it is now
+    again: () => (goal === null || left() ? load(found ? sight() : 0) : leap(goal.row)), // the same place, as it is now
     from: leap,
     last: () => (found ? last() : 0),
     end: () => clearTimeout(waiting),
