@@ -11,7 +11,7 @@ larger than what it is made from. A join that gives nothing that a later step ne
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
 from headwater.core.types import Type
@@ -19,7 +19,7 @@ from headwater.core.widening import keeps
 from headwater.language import syntax
 from headwater.language.terms import goal_names, names
 from headwater.plan.drafts import Draft
-from headwater.plan.equations import solved
+from headwater.plan.equations import equations_of, solved
 from headwater.plan.join_order import Choice, Costed, Origin
 from headwater.plan.model import (
     Absent,
@@ -72,6 +72,20 @@ def pattern(table: str, args: Sequence[syntax.Term], bound: Iterable[str]) -> Pa
     return Pattern(table, tuple(key), tuple(binds), tuple(equal))
 
 
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The columns of an atom: those that hold variables, with their names, and those that hold values."""
+
+    variables: tuple[tuple[int, str], ...]
+    values: tuple[int, ...]
+
+    @classmethod
+    def of(cls, atom: syntax.Atom) -> _Columns:
+        args = tuple(enumerate(atom.args))
+        values = tuple(at for at, arg in args if not isinstance(arg, syntax.Variable | syntax.Wildcard))
+        return cls(tuple((at, arg.name) for at, arg in args if isinstance(arg, syntax.Variable)), values)
+
+
 class _Goals:
     """The goals of one rule that a delta rule has still to take."""
 
@@ -89,6 +103,8 @@ class _Goals:
                 self.atoms[len(self.atoms)] = goal
             else:
                 self.others.append(goal)
+        self.columns = {slot: _Columns.of(atom) for slot, atom in self.atoms.items()}
+        self.equations = equations_of(draft)
 
     def copy(self) -> _Goals:
         made = _Goals(self.draft, set(self.bound), self.reads)
@@ -152,7 +168,7 @@ class _Goals:
 
     def solve(self, atom: syntax.Atom) -> Iterable[Step]:
         """Compute the variables of an atom that nothing but equations tells."""
-        for equation in solved(self.draft, atom, self.bound):
+        for equation in solved(self.equations, atom, self.bound):
             if equation.goal in self.others:  # else another of its equations has used it
                 self.others.remove(equation.goal)
                 name = equation.variable.name
@@ -173,14 +189,13 @@ class _Goals:
 
         def rank(item: tuple[int, syntax.Atom]) -> tuple[bool, int, float, int, int]:
             slot, atom = item
-            variables = {at: arg.name for at, arg in enumerate(atom.args) if isinstance(arg, syntax.Variable)}
-            bound = [at for at, name in variables.items() if name in self.bound]
-            known = [at for at, arg in enumerate(atom.args) if not isinstance(arg, syntax.Variable | syntax.Wildcard)]
-            known += bound
+            columns = self.columns[slot]
+            bound = [at for at, name in columns.variables if name in self.bound]
+            known = (*columns.values, *bound)
             share = len(known) / len(atom.args) if atom.args else 1.0
             key = draft.keys.get(atom.relation)
             several = share < 1.0 and (key is None or not key.issubset(known))
-            reached = 0 if bound else 1 if solved(draft, atom, self.bound) else 2
+            reached = 0 if bound else 1 if solved(self.equations, atom, self.bound) else 2
             return several, reached, -share, draft.weights[atom.relation], slot
 
         turns = {slot: atom.turn or 0 for slot, atom in self.atoms.items()}
@@ -210,7 +225,7 @@ def _finish(
         known: dict[str, Origin] = {}
         if start is not None:
             known = {name: (start.table, at if columns is None else columns[at]) for at, name in start.binds}
-        chosen = choose(Choice(draft, known, dict(goals.atoms), tuple(usual)))
+        chosen = choose(Choice(draft, known, dict(goals.atoms), tuple(usual), goals.equations))
         steps, expected = _steps(goals, chosen.order), chosen.made
     assert not goals.atoms, "an order takes every atom"
     assert not goals.others, "a safe rule leaves no goal behind"

@@ -7,8 +7,9 @@ one type, and equal values of it equal codes. Lists and mixed values are not loo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from headwater.core.functions.registry import FUNCTIONS
 from headwater.core.types import Type
@@ -29,27 +30,32 @@ class Equation:
     goal: Comparison
 
 
-def solved(draft: Draft, atom: Atom, known: Collection[str]) -> tuple[Equation, ...]:
-    """The equations that give keys for an atom of which no variable is known, one per variable."""
-    there = {arg.name for arg in atom.args if isinstance(arg, Variable)}
-    if not there.isdisjoint(known):
-        return ()
-    found: dict[str, Equation] = {}
-    for equation in _equations(draft):
-        name = equation.variable.name
-        if name in there and name not in found and names(equation.term) <= set(known) and _is_exact(draft, equation):
-            found[name] = equation
-    return tuple(found.values())
+Equations: TypeAlias = Mapping[str, tuple[Equation, ...]]
+"""The equations of a rule that can give keys, by the variable whose value they give."""
 
 
-def _equations(draft: Draft) -> Iterator[Equation]:
+def equations_of(draft: Draft) -> Equations:
+    found: dict[str, tuple[Equation, ...]] = {}
     for goal in draft.body:
         if isinstance(goal, Comparison) and goal.op == "=":
             for variable, term in ((goal.left, goal.right), (goal.right, goal.left)):
-                if isinstance(variable, Variable):
-                    yield Equation(variable, term, goal)
+                if isinstance(variable, Variable) and _is_exact(draft, variable, term):
+                    found[variable.name] = (*found.get(variable.name, ()), Equation(variable, term, goal))
+    return found
 
 
-def _is_exact(draft: Draft, equation: Equation) -> bool:
-    kind = draft.types[equation.variable.name]
-    return kind in _EXACT and term_type(equation.term, draft.types, FUNCTIONS) is kind
+def solved(equations: Equations, atom: Atom, known: Collection[str]) -> tuple[Equation, ...]:
+    """The equations that give keys for an atom of which no variable is known, one per variable."""
+    there = dict.fromkeys(arg.name for arg in atom.args if isinstance(arg, Variable))
+    if equations.keys().isdisjoint(there) or any(name in known for name in there):
+        return ()
+    firsts = (
+        next((one for one in equations.get(name, ()) if all(each in known for each in names(one.term))), None)
+        for name in there
+    )
+    return tuple(one for one in firsts if one is not None)
+
+
+def _is_exact(draft: Draft, variable: Variable, term: Term) -> bool:
+    kind = draft.types[variable.name]
+    return kind in _EXACT and term_type(term, draft.types, FUNCTIONS) is kind

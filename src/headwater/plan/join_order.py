@@ -25,7 +25,7 @@ from headwater.core.types import Type
 from headwater.language import syntax
 from headwater.language.terms import goal_names, names
 from headwater.plan.drafts import Draft
-from headwater.plan.equations import solved
+from headwater.plan.equations import Equations, solved
 from headwater.plan.model import Var, literal
 from headwater.plan.statistics import CodeOf, ColumnStatistics, Statistics
 
@@ -46,6 +46,7 @@ class Choice:
     known: Known
     atoms: Mapping[int, syntax.Atom]  # by slot
     structural: tuple[int, ...]
+    equations: Equations
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ class Costs:
     def _joined(self, choice: Choice, reached: _Reached, slot: int) -> _Reached:
         """One atom more."""
         atom, costed = choice.atoms[slot], reached.costed
-        keys = solved(choice.draft, atom, reached.known)
+        keys = solved(choice.equations, atom, reached.known)
         met = self.matches(atom, {**reached.known, **{key.variable.name: None for key in keys}})
         met /= reached.passed.get(slot, 1.0)
         given = {

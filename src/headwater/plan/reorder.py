@@ -14,6 +14,7 @@ from typing import Any
 from headwater.language.syntax import Atom
 from headwater.plan.build import flatten
 from headwater.plan.drafts import Draft
+from headwater.plan.equations import equations_of
 from headwater.plan.join_order import Choice, Costed, Costs
 from headwater.plan.model import FlatRule, Table
 
@@ -141,4 +142,4 @@ def _totals(rule: FlatRule, costs: Costs) -> Iterator[float]:
         known = {name: (delta_rule.start.table, column) for column, name in delta_rule.start.binds}
         left = {other: atom for other, atom in enumerate(atoms) if other != slot}
         rows = min(costs.statistics[rule.atoms[slot]].rows, costs.matches(atoms[slot], {}))
-        yield rows * (1.0 + costs.best(Choice(draft, known, left, tuple(left))).cost)
+        yield rows * (1.0 + costs.best(Choice(draft, known, left, tuple(left), equations_of(draft))).cost)
