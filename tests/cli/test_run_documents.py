@@ -97,3 +97,18 @@ def test_documents_of_which_some_have_no_id_are_warned_of(folder: Path) -> None:
     assert result.exit_code == 0
     assert "warning: Orders: 1 document without `id`, so that all are known by their places" in result.stderr
     assert "--key Orders=id" in result.stderr
+
+
+def test_names_without_documents_and_documents_without_a_view_are_refused(folder: Path) -> None:
+    (folder / "view.lorel").write_text(VIEW + " define view Who as Them = select c from Customers c;")
+    missing = CliRunner().invoke(app, ["run", "view.lorel", "-i", "Orders=orders.jsonl"])
+    assert missing.exit_code == 1
+    assert "error[HW806]: no documents are given for `Customers`, which the views read" in missing.stderr
+    assert "--input Customers=FILE" in missing.stderr
+    assert lines("-i", "Orders=orders.jsonl", "--optional", "Customers")
+    (folder / "customers.jsonl").write_text('{"id": 7}')
+    assert lines("-i", "Orders=orders.jsonl", "-c", "Customers=customers.jsonl")[-1]["view"] == "Who"
+    given = ["-i", "Orders=orders.jsonl", "-i", "Customer=customers.jsonl"]
+    unused = CliRunner().invoke(app, ["run", "view.lorel", *given, "--optional", "Customers"])
+    assert unused.exit_code == 1
+    assert "error[HW807]: documents are given for `Customer`, but no view reads it" in unused.stderr

@@ -54,7 +54,7 @@ class Serving:
 
     def run_documents(self, file: str, feed: Feed, watch: list[str], keys: list[str]) -> None:
         """Load the documents and define the views of a file in Lorel, then serve and follow until the end."""
-        from headwater.cli.documents.run_documents import define_all, loaded
+        from headwater.cli.documents.run_documents import loaded, views_of
         from headwater.cli.documents.sources import pairs
         from headwater.semistructured.change_files import apply_changes
         from headwater.serve.follow import Follower
@@ -62,9 +62,10 @@ class Serving:
         from headwater.serve.live import Live
 
         with ProgressLine(quiet=feed.quiet) as progress, ends_on_error("interrupted"):
+            definitions = views_of(file, feed, watch)
             progress.step("loading documents")
             docs, known_by = loaded(feed, keys, guard_of(feed.guard, feed.memory))
-            define_all(docs, file)
+            docs.define_views(definitions)
             for name, path in pairs(feed.changes, "--changes"):
                 apply_changes(docs, name, path, known_by(name))
             sources = [DocumentFolder(name, Path(path), known_by(name)) for name, path in pairs(watch, "--watch")]

@@ -13,9 +13,10 @@ from headwater.core.errors import StateError
 from headwater.core.python_warnings import warn_of
 from headwater.engine.guard import DEFAULT_GUARD, Guard
 from headwater.semistructured.sharded import ShardedProgram, compile_for_shards
+from headwater.semistructured.views import require_documents
 from headwater.spark.evaluate import compute
 from headwater.spark.inputs.contract import agree_on_documents, refuse_others
-from headwater.spark.inputs.documents import keys_by_name, prepared, refuse_names, route_documents
+from headwater.spark.inputs.documents import keys_by_name, prepared, route_documents
 from headwater.spark.maintain import KEPT_CHANGES, Callback, listed, planned, refuse_options, start
 from headwater.spark.output.document_schema import as_text, with_schema
 from headwater.spark.output.sinks import Sink
@@ -111,7 +112,8 @@ def maintain_documents(
 
 def _compiled(views: str, inputs: Mapping[str, Any], optional: Iterable[str]) -> ShardedProgram:
     compiled = compile_for_shards(views)
-    refuse_names(compiled.names, inputs, optional)
+    way = "give a DataFrame for it, which may be empty, or pass optional=['{name}']"
+    require_documents(compiled.names, inputs, optional, way=way)
     warn_of(compiled.warnings)
     return compiled
 

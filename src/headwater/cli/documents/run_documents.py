@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,11 @@ from headwater.engine.guard import Guard
 from headwater.files.names import file_name
 from headwater.files.read import bytes_of
 from headwater.files.write import make_folder
-from headwater.language.lorel import ViewDefinition, parse_lorel
+from headwater.language.lorel import ViewDefinition
 from headwater.semistructured.change_files import apply_changes
 from headwater.semistructured.documents import Documents
 from headwater.semistructured.output.view import DocumentView
+from headwater.semistructured.views import names_read, parse_views, require_documents
 
 
 class DocumentRunning:
@@ -43,8 +44,9 @@ class DocumentRunning:
         with ends_on_error("interrupted: nothing was applied"):
             if self._output is not None:
                 make_folder(self._output)
+            definitions = views_of(file, feed)
             docs, known_by = loaded(feed, keys, guard)
-            views = define_all(docs, file)
+            views = docs.define_views(definitions)
             for name, path in pairs(feed.changes, "--changes"):
                 apply_changes(docs, name, path, known_by(name))
                 self._note(views, path)
@@ -111,13 +113,13 @@ def loaded(feed: Feed, keys: list[str], guard: Guard) -> tuple[Documents, Callab
     return docs, lambda name: by_name.get(name, asked.get(name, "id"))
 
 
-def define_all(docs: Documents, file: str) -> list[DocumentView]:
-    """Define the views of a file, each under the text that defines it."""
-    source = Source(file, bytes_of(Path(file)).decode("utf-8", "replace"))
-    found = [one for one in parse_lorel(source).statements if isinstance(one, ViewDefinition)]
-    if not found:
-        raise FileError(f"{file} defines no view; write: define view V as N = select ...;")
-    return docs.define_views(found)
+def views_of(file: str, feed: Feed, watched: Sequence[str] = ()) -> list[ViewDefinition]:
+    """The views of a file; raises DataError where they read a name that no option gives documents for."""
+    views = parse_views(Source(file, bytes_of(Path(file)).decode("utf-8", "replace")))
+    given = [*pairs(feed.inputs, "--input"), *pairs(feed.changes, "--changes"), *pairs(watched, "--watch")]
+    way = "give a file by --input {name}=FILE, which may hold no documents, or add --optional {name}"
+    require_documents(names_read(views), (name for name, _ in given), feed.optional or (), way=way)
+    return [view.definition for view in views]
 
 
 def _json(value: Any) -> str:

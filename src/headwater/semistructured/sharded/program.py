@@ -8,18 +8,17 @@ inside it, and their edges and values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from headwater.core.diagnostics import Diagnostic
 from headwater.core.source import Source
 from headwater.language.datalog.parse import parse
-from headwater.language.syntax import Atom, Constant, Goal, Negation, Query, Rule, Statement, Tree, Variable, Wildcard
+from headwater.language.syntax import Atom, Goal, Negation, Query, Rule, Statement, Tree, Variable, Wildcard
 from headwater.pipeline import CompiledProgram, compile_tree, uncollected
 from headwater.semistructured.schema import ATOM, NAME
 from headwater.semistructured.sharded.output import DocumentViews
 from headwater.semistructured.sharded.relations import DECLARATIONS, DOCUMENT, MadeObjects, ShownView
-from headwater.semistructured.views import ViewPart, ViewProgram, parse_views
+from headwater.semistructured.views import ViewPart, ViewProgram, names_read, parse_views
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ def compile_for_shards(source: Source | str) -> ShardedProgram:
         statements: tuple[Statement, ...] = (*own, *rules, *queries)
         program = compile_tree(Tree(statements))
     warnings = (*(each for view in found for each in view.warnings), *program.warnings)
-    return ShardedProgram(program, DocumentViews(shown), _names(rules), warnings)
+    return ShardedProgram(program, DocumentViews(shown), names_read(found), warnings)
 
 
 def _shown(view: ViewProgram) -> ShownView:
@@ -98,12 +97,6 @@ def _goal(goal: Goal) -> Goal:
             return replace(goal, atom=changed)
         case _:
             return goal
-
-
-def _names(rules: Iterable[Rule]) -> tuple[str, ...]:
-    goals = (goal.atom if isinstance(goal, Negation) else goal for rule in rules for goal in rule.body)
-    read = (goal.args[1] for goal in goals if isinstance(goal, Atom) and goal.relation == DOCUMENT)
-    return tuple(dict.fromkeys(str(name.value) for name in read if isinstance(name, Constant)))
 
 
 def _query(relation: str, width: int) -> Query:

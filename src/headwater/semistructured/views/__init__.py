@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headwater.semistructured.views.compiling import CompiledViews, compile_views, parse_views
+from headwater.semistructured.views.inputs import names_read, require_documents
 from headwater.semistructured.views.known import KnownNames
 from headwater.semistructured.views.model import ViewOrder, ViewPart, ViewProgram, program_text, program_tree
 from headwater.semistructured.views.translate import translate, translate_all
@@ -32,12 +33,14 @@ __all__ = [
     "compile_views",
     "explain_update",
     "ground_update",
+    "names_read",
     "parse_updates",
     "parse_views",
     "program_text",
     "program_tree",
     "relevant_oids",
     "relevant_variables",
+    "require_documents",
     "translate",
     "translate_all",
 ]

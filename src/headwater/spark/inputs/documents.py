@@ -19,10 +19,9 @@ from pyspark import TaskContext
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from headwater.core.errors import DataError, UnknownRelation
+from headwater.core.errors import DataError
 from headwater.exchange import hash_values, owners
 from headwater.files.rows import CHANGE_TYPE, FEED_COLUMNS, VERSIONS
-from headwater.program.nearest import nearest
 from headwater.semistructured.reading.scan import scan_texts
 from headwater.semistructured.sharded import GivenDocument, key_text, keys_of
 from headwater.spark.inputs import bundles
@@ -65,27 +64,6 @@ def keys_by_name(key: str | Mapping[str, str], names: Iterable[str]) -> dict[str
                 f"error[HW821]: key= says nothing of `{name}`; give its member, as in key={{'{name}': 'id'}}"
             )
     return {name: key[name] for name in given}
-
-
-def refuse_names(read: Iterable[str], given: Iterable[str], optional: Iterable[str]) -> None:
-    """Raise DataError where views read a name without documents, UnknownRelation where documents have another name."""
-    wanted, names = list(dict.fromkeys(read)), list(dict.fromkeys(given))
-    spared = [optional] if isinstance(optional, str) else list(optional)
-    missing = [name for name in wanted if name not in names and name not in spared]
-    unused = [name for name in (*names, *spared) if name not in wanted]
-    lines = []
-    for name in missing:
-        close = nearest(name, [each for each in names if each not in wanted])
-        meant = f"; did you mean `{close}`, which is given?" if close else ""
-        lines.append(
-            f"error[HW806]: no documents are given for `{name}`, which the views read{meant}\n"
-            f"  hint: give a DataFrame for it, which may be empty, or pass optional=['{name}']"
-        )
-    for name in unused:
-        listed = ", ".join(f"`{each}`" for each in wanted)
-        lines.append(f"error[HW807]: documents are given for `{name}`, but no view reads it; they read {listed}")
-    if lines:
-        raise (UnknownRelation if unused else DataError)("\n".join(lines))
 
 
 def prepared(frame: Any, name: str, key: str, *, changes: bool) -> tuple[Any, DocumentInput]:
