@@ -297,7 +297,7 @@ def test_scrolling_before_a_jump_has_its_answer_wins(browser: Any, expect: Any, 
         expect(place).to_have_text(re.compile("^rows 2,001 to "))
 
 
-def test_scrolling_wins_over_an_answer_that_comes_before_the_scroll_event(browser: Any, expect: Any, tmp_path: Path) -> None:
+def test_scrolling_wins_over_an_answer_before_its_event(browser: Any, expect: Any, tmp_path: Path) -> None:
     (tmp_path / "p.dl").write_text("relation r(n: int).\nv(N) :- r(N).\n")
     (tmp_path / "r.csv").write_text("n\n" + "".join(f"{at}\n" for at in range(5_000)))
     with serving(tmp_path, "p.dl", "-i", "r=r.csv") as server, page_of(browser, server.url) as page:
