@@ -25,7 +25,7 @@ from tests.oracle.templates import TEMPLATES
 from tests.thresholds import no_room
 
 
-@pairs(700)
+@pairs(400)
 @given(random_cases)
 def test_oracle_rows_and_changes_of_random_programs(case: Case) -> None:
     hold(check_maintenance, case)
@@ -45,7 +45,7 @@ def test_oracle_larger_graphs(name: str, seed: int) -> None:
     hold(check_maintenance, large_case(name, seed))
 
 
-@pairs(300)
+@pairs(200)
 @given(cases, seeds)
 def test_oracle_with_no_room_to_spare(case: Case, seed: int) -> None:
     """Whatever is decided by size is decided as if there were many rows."""

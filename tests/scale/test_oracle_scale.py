@@ -24,9 +24,15 @@ _BOUNDED = {  # shapes whose kernels are run with bounds checks, and a size at w
     "closure_2_sparse": 0.4,
     "closure_3": 0.6,
     "closure_4": 0.4,
-    "cubed_layers": 0.5,
     "dyck": 0.3,
     "above": 0.3,
+}
+_SMALLER = {  # shapes that take a minute at their full size, which `make soak` gives them
+    "andersen": 0.6,
+    "closure_2_chains": 0.5,
+    "cspa": 0.5,
+    "galen": 0.5,
+    _TIMED: 0.5,
 }
 
 
@@ -54,7 +60,7 @@ def run(name: str, seed: int, size: float = 1.0, settings: Mapping[str, str] | N
 
 @pytest.mark.parametrize("name", _ALL)
 def test_oracle_at_size(name: str) -> None:
-    run(name, seed=0)
+    run(name, 0, _SMALLER.get(name, 1.0))
 
 
 @pytest.mark.parametrize("name", _BOUNDED)
@@ -63,7 +69,7 @@ def test_oracle_with_bounds_checked(name: str) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(1, 11))
+@pytest.mark.parametrize("seed", range(11))
 @pytest.mark.parametrize("name", _ALL)
 def test_oracle_at_size_more_seeds(name: str, seed: int) -> None:
     run(name, seed)

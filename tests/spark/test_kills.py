@@ -1,4 +1,4 @@
-"""Ten kills in one run: of the driver at random steps of its batches, of Python workers at random moments.
+"""Many kills in one run: of the driver at random steps of its batches, of Python workers at random moments.
 
 After every kill the query is started again on the same checkpoint. In the end the view is right, and the feed holds
 every batch once, whole: no batch twice, none lost.
@@ -84,19 +84,20 @@ def feed(folder: Path) -> dict[int, Counter[tuple[str, tuple[int, int]]]]:
     return found
 
 
-def test_ten_kills(tmp_path: Path, temporary: Path) -> None:
+@pytest.mark.parametrize(("batches", "drivers", "workers"), [(8, 1, 2), pytest.param(16, 4, 6, marks=pytest.mark.soak)])
+def test_many_kills(tmp_path: Path, temporary: Path, batches: int, drivers: int, workers: int) -> None:
     dice = random.Random(11)
-    views = written(tmp_path, dice, 16)
+    views = written(tmp_path, dice, batches)
     killed = 0
-    for _ in range(4):
+    for _ in range(drivers):
         code, _ = run(tmp_path, "driver", dice.randrange(3, 30))
         killed += code == -9
         assert len(list(temporary.glob("headwater-*"))) <= 1, "each start removes what the one before has left"
-    code, told = run(tmp_path, "worker", 6)
+    code, told = run(tmp_path, "worker", workers)
     killed += told.count("killed a worker")
     assert code == 0, told
     assert_right(tmp_path, told, views)
-    assert killed == 10
+    assert killed == drivers + workers
     assert not list(temporary.glob("headwater-*"))
 
 

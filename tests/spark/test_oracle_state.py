@@ -58,7 +58,7 @@ def test_oracle_state_of_known_programs(name: str, kind: str, shards: int) -> No
 
 
 @pytest.mark.parametrize("kind", ["decomposed", "exchange", "single"])
-@pairs(16)
+@pairs(8)
 @given(seed=seeds)
 def test_oracle_state_of_random_programs(seed: int, kind: str) -> None:
     dice = random.Random(seed)
@@ -102,7 +102,7 @@ def transactions(case: TimedCase) -> Iterator[Step]:
 
 
 @pytest.mark.parametrize(("kind", "shards"), [("decomposed", 2), ("exchange", 3), ("single", 1)])
-@pairs(8)
+@pairs(5)
 @given(seed=seeds)
 def test_oracle_state_over_time(seed: int, kind: str, shards: int) -> None:
     dice = random.Random(seed)
