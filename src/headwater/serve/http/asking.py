@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,9 +15,10 @@ from headwater.database import Database
 from headwater.program.model import Relation
 from headwater.provenance import Proof
 from headwater.questions import parse_question
-from headwater.serve.http.answering import Refused, ask, body_of, endpoint, finished, live_of, reply, whole
+from headwater.serve.http.answering import Endpoint, Refused, ask, body_of, endpoint, finished, live_of, reply, whole
 from headwater.serve.http.encoding import change_of, given_row, given_rows, plain
 
+Row: TypeAlias = tuple[Any, ...]
 _NODES = 2_000
 """Nodes of a proof that are sent."""
 _SETS = 10
@@ -24,24 +26,29 @@ _FACTS = 1_000
 _ROWS = 200
 
 
-@endpoint
-async def why(request: Request) -> Response:
-    asked = await body_of(request)
+def about_a_row(answer: Callable[[Database, str, Row], dict[str, Any]]) -> Endpoint:
+    """The endpoint of a question about the row that a request names."""
 
-    def question(db: Database) -> dict[str, Any]:
-        relation, row = named(db, asked)
-        proof = db.why(relation, row)
-        nodes = json.loads(proof.to_json(indent=None))
-        return {
-            "nodes": plain(nodes[:_NODES]),
-            "left_off": max(0, len(nodes) - _NODES),
-            "facts": [fact_of(fact) for fact in proof.facts[:_FACTS]],
-            "text": _text(proof),
-            "valid_until": plain(_until(db, relation, row)),
-            "now": plain(db.now),
-        }
+    @endpoint
+    async def handler(request: Request) -> Response:
+        asked = await body_of(request)
+        return reply(await ask(request, lambda db: answer(db, *named(db, asked))))
 
-    return reply(await ask(request, question))
+    return handler
+
+
+@about_a_row
+def why(db: Database, relation: str, row: Row) -> dict[str, Any]:
+    proof = db.why(relation, row)
+    nodes = json.loads(proof.to_json(indent=None))
+    return {
+        "nodes": plain(nodes[:_NODES]),
+        "left_off": max(0, len(nodes) - _NODES),
+        "facts": [fact_of(fact) for fact in proof.facts[:_FACTS]],
+        "text": _text(proof),
+        "valid_until": plain(_until(db, relation, row)),
+        "now": plain(db.now),
+    }
 
 
 def _text(proof: Proof) -> str:
@@ -49,50 +56,32 @@ def _text(proof: Proof) -> str:
     return text if len(text) < 200_000 else text[:200_000] + "\n..."
 
 
-def _until(db: Database, relation: str, row: tuple[Any, ...]) -> Any:
+def _until(db: Database, relation: str, row: Row) -> Any:
     try:
         return db.valid_until(relation, row)
     except (DataError, BudgetSpent):
         return None
 
 
-@endpoint
-async def why_not(request: Request) -> Response:
-    asked = await body_of(request)
-
-    def question(db: Database) -> dict[str, Any]:
-        relation, row = named(db, asked)
-        found = db.why_not(relation, row)
-        return {**plain(dataclasses.asdict(found)), "text": str(found)}
-
-    return reply(await ask(request, question))
+@about_a_row
+def why_not(db: Database, relation: str, row: Row) -> dict[str, Any]:
+    found = db.why_not(relation, row)
+    return {**plain(dataclasses.asdict(found)), "text": str(found)}
 
 
-@endpoint
-async def critical(request: Request) -> Response:
-    asked = await body_of(request)
-
-    def question(db: Database) -> dict[str, Any]:
-        relation, row = named(db, asked)
-        found = db.critical(relation, row)
-        return {
-            "facts": [fact_of(fact) for fact in found.facts[:_FACTS]],
-            "cuts": [[fact_of(fact) for fact in cut] for cut in found.cuts(_SETS)],
-            "witnesses": [[fact_of(fact) for fact in each] for each in db.witnesses(relation, row, _SETS)],
-        }
-
-    return reply(await ask(request, question))
+@about_a_row
+def critical(db: Database, relation: str, row: Row) -> dict[str, Any]:
+    found = db.critical(relation, row)
+    return {
+        "facts": [fact_of(fact) for fact in found.facts[:_FACTS]],
+        "cuts": [[fact_of(fact) for fact in cut] for cut in found.cuts(_SETS)],
+        "witnesses": [[fact_of(fact) for fact in each] for each in db.witnesses(relation, row, _SETS)],
+    }
 
 
-@endpoint
-async def valid_until(request: Request) -> Response:
-    asked = await body_of(request)
-
-    def question(db: Database) -> dict[str, Any]:
-        relation, row = named(db, asked)
-        return {"valid_until": plain(db.valid_until(relation, row)), "now": plain(db.now)}
-
-    return reply(await ask(request, question))
+@about_a_row
+def valid_until(db: Database, relation: str, row: Row) -> dict[str, Any]:
+    return {"valid_until": plain(db.valid_until(relation, row)), "now": plain(db.now)}
 
 
 @endpoint
@@ -161,7 +150,7 @@ async def apply(request: Request) -> Response:
 # Rows that are asked about
 
 
-def named(db: Database, asked: Any) -> tuple[str, tuple[Any, ...]]:
+def named(db: Database, asked: Any) -> tuple[str, Row]:
     """The row that a request names, as `{"relation": ..., "row": [...]}` or as `{"atom": "reachable(a, c)"}`."""
     if "atom" in asked:
         question = parse_question(str(asked["atom"])[:10_000], db)
@@ -175,7 +164,7 @@ def named(db: Database, asked: Any) -> tuple[str, tuple[Any, ...]]:
     return relation, _of_any_type(db, db.program.checked.relation(relation), row)
 
 
-def _of_any_type(db: Database, relation: Relation, row: tuple[Any, ...]) -> tuple[Any, ...]:
+def _of_any_type(db: Database, relation: Relation, row: Row) -> Row:
     """Values of type `any` are sent as texts: the row that is there and reads the same is meant."""
     if not any(column.type is None or column.type.holds_any for column in relation.visible):
         return row
