@@ -112,3 +112,36 @@ def test_names_without_documents_and_documents_without_a_view_are_refused(folder
     unused = CliRunner().invoke(app, ["run", "view.lorel", *given, "--optional", "Customers"])
     assert unused.exit_code == 1
     assert "error[HW807]: documents are given for `Customer`, but no view reads it" in unused.stderr
+
+
+def test_why_an_object_of_a_view_is_there_or_not(folder: Path) -> None:
+    (folder / "view.lorel").write_text(VIEW + "define view All as Lists = select o.items from Orders o;")
+    given = ["-i", "Orders=orders.jsonl", "-c", "Orders=edits.jsonl"]
+    ids = {line["document"]["sku"]: line["oid"] for line in lines(*given) if line["view"] == "Cheap"}  # type: ignore[index]
+
+    def why(*asked: str) -> tuple[int, str]:
+        result = CliRunner().invoke(app, ["why", "view.lorel", *given, *asked])
+        return result.exit_code, result.output
+
+    code, text = why(ids["ink"])
+    assert code == 0
+    assert 'int, "1", 1.0)' in text, "the price after the changes"
+    assert text.count("v_All__Lists__objects") == text.count("v_Cheap__Items__objects") > 0, "of each view that has it"
+    code, text = why(ids["ink"], "--format", "json", "--rows", "1")
+    assert code == 0
+    assert json.loads(text.partition("note:")[0])
+    code, text = why("--not", "&900'")
+    assert code == 0
+    assert "is not there" in text
+    code, text = why("nonsense")
+    assert code == 2
+    assert text == "error[HW821]: 'nonsense' is no id of an object; write `&9'` or 9\n"
+    assert why("&900'")[0] == 1
+    assert why("&9'", "--query", "v(X)")[0] == 2
+
+
+def test_why_of_rows_takes_no_keys_of_documents(folder: Path) -> None:
+    (folder / "p.dl").write_text("v(1).")
+    result = CliRunner().invoke(app, ["why", "p.dl", "v(1)", "--key", "v=id"])
+    assert result.exit_code == 2
+    assert "--key is for views over documents" in result.output

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from headwater.cli.data.options import Feed, Keys, Program, fed, option
+from headwater.cli.data.options import Feed, Keys, Program, fed, has_views, option
 
 if TYPE_CHECKING:
     from headwater.engine.guard import Guard
@@ -126,7 +126,7 @@ def run(
         if until and streams:
             raise typer.BadParameter("--until does not go with --stream, where rows bring the time")
         where = (file, feed, streams or [], output, checkpoint, shards, bounds)
-        if _has_views(file, feed, until, keys):
+        if has_views(file, feed, keys, until=until):
             from headwater.cli.documents.run_documents_spark import DocumentsOnSpark
 
             DocumentsOnSpark(*where, once=once, most=rows, until=None).run_with(keys or [])
@@ -147,7 +147,7 @@ def _run_embedded(
     keys: list[str] | None,
     bounds: Guard,
 ) -> None:
-    if _has_views(file, feed, until, keys):
+    if has_views(file, feed, keys, until=until):
         from headwater.cli.documents.run_documents import DocumentRunning
 
         DocumentRunning(*shown).run(file, feed, keys or [], bounds)
@@ -165,16 +165,6 @@ def _watch(file: str, feed: Feed, watch: list[str], most: int, once: bool, refus
     from headwater.cli.live.watching import WatchRun
 
     WatchRun(most, once=once).run(file, feed, watch)
-
-
-def _has_views(file: str, feed: Feed, until: str | None, keys: list[str] | None) -> bool:
-    """Whether a file has views over documents. Options of programs do not go with them, nor theirs with programs."""
-    of_views = file.lower().endswith(".lorel")
-    if of_views and (until or feed.queries or feed.batch or feed.now):
-        raise typer.BadParameter("--until, --now, --query and --batch are not for views over documents (.lorel)")
-    if keys and not of_views:
-        raise typer.BadParameter("--key is for views over documents (.lorel)")
-    return of_views
 
 
 def _refuse_embedded(feed: Feed, form: ViewFormat | None, show: Show | None) -> None:

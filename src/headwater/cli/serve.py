@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from headwater.cli.data.options import Feed, Keys, argument, fed, option
+from headwater.cli.data.options import Feed, Keys, argument, fed, has_views, option
 
 _File: TypeAlias = Annotated[str | None, argument("The program; with --checkpoint, none.", "[FILE]")]
 _Checkpoint: TypeAlias = Annotated[
@@ -71,13 +71,9 @@ def serve(
 
     if (file is None) == (checkpoint is None):
         raise typer.BadParameter("Give FILE and its inputs, or --checkpoint DIR.")
-    is_lorel = file is not None and file.endswith(".lorel")
-    if keys and not is_lorel:
-        raise typer.BadParameter("--key is for views over documents (.lorel)")
-    if is_lorel and (writable or feed.queries or feed.batch or feed.now):
-        raise typer.BadParameter("--writable, --query, --batch and --now are not for views over documents (.lorel)")
+    of_views = has_views(file, feed, keys, writable=writable)
     serving = Serving(listen, port, token, open_page=open_page, writable=writable)
-    if file is not None and is_lorel:
+    if file is not None and of_views:
         serving.run_documents(file, feed, watch or [], keys or [])
     elif file is not None:
         serving.run(file, feed, watch or [])

@@ -149,6 +149,17 @@ def asked_of(checkpoint: str | None, file: str, asked: str | None, feed: Feed, w
     return "", file
 
 
+def has_views(file: str | None, feed: Feed, keys: list[str] | None, **others: object) -> bool:
+    """Whether a file has views over documents. Options of programs do not go with them, nor theirs with programs."""
+    of_views = file is not None and file.lower().endswith(".lorel")
+    given = {"now": feed.now, "query": feed.queries, "batch": feed.batch, **others}
+    if of_views and (wrong := [f"--{name}" for name, value in given.items() if value]):
+        raise typer.BadParameter(f"{' and '.join(wrong)} cannot be given for views over documents (.lorel)")
+    if keys and not of_views:
+        raise typer.BadParameter("--key is for views over documents (.lorel)")
+    return of_views
+
+
 def fed(command: Callable[..., None]) -> Callable[..., None]:
     """A command with the options of a feed in the place of its parameter `feed`."""
     shared = inspect.signature(Feed, eval_str=True).parameters

@@ -44,21 +44,9 @@ class DocumentRunning:
         with ends_on_error("interrupted: nothing was applied"):
             if self._output is not None:
                 make_folder(self._output)
-            definitions = views_of(file, feed)
-            docs, known_by = loaded(feed, keys, guard)
-            views = docs.define_views(definitions)
-            for name, path in pairs(feed.changes, "--changes"):
-                apply_changes(docs, name, path, known_by(name))
-                self._note(views, path)
+            docs, views = maintained(file, feed, keys, guard, self._note)
             self._give(views)
-        if docs.rejected:
-            for bad in docs.rejected:
-                typer.echo(f"  {bad}", err=True)
-            count = counted(len(docs.rejected), "document")
-            typer.echo(
-                f"warning[HW820]: {count} cannot be read and {'is' if count[0:2] == '1 ' else 'are'} set aside",
-                err=True,
-            )
+        report_set_aside(docs)
 
     def _note(self, views: list[DocumentView], path: str) -> None:
         for view in views:
@@ -100,6 +88,35 @@ class DocumentRunning:
                 (folder / f"{file_name(view.name)}.changes.jsonl").write_text("".join(f"{line}\n" for line in lines))
         except OSError as problem:
             raise FileError(f"{folder} cannot be written: {problem.strerror}") from None
+
+
+def maintained(
+    file: str,
+    feed: Feed,
+    keys: list[str],
+    guard: Guard,
+    after: Callable[[list[DocumentView], str], None] = lambda views, path: None,
+) -> tuple[Documents, list[DocumentView]]:
+    """The views of a file over documents after all changes; `after` is called with each file of changes."""
+    definitions = views_of(file, feed)
+    docs, known_by = loaded(feed, keys, guard)
+    views = docs.define_views(definitions)
+    for name, path in pairs(feed.changes, "--changes"):
+        apply_changes(docs, name, path, known_by(name))
+        after(views, path)
+    return docs, views
+
+
+def report_set_aside(docs: Documents) -> None:
+    """Say which documents were not read."""
+    if not docs.rejected:
+        return
+    for bad in docs.rejected:
+        typer.echo(f"  {bad}", err=True)
+    count = counted(len(docs.rejected), "document")
+    typer.echo(
+        f"warning[HW820]: {count} cannot be read and {'is' if count[0:2] == '1 ' else 'are'} set aside", err=True
+    )
 
 
 def loaded(feed: Feed, keys: list[str], guard: Guard) -> tuple[Documents, Callable[[str], str | None]]:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import typer
 
+from headwater.cli.data.bounds import guard_of
 from headwater.cli.data.fed_database import database_or_state
 from headwater.cli.data.options import Feed
 from headwater.cli.questions.why import ProofFormat
-from headwater.cli.screen.report import counted, show_error
+from headwater.cli.screen.report import counted, ends_on_error, show_error, show_text
 from headwater.core.errors import BudgetSpent, DataError, ProgramError, StateError
 from headwater.provenance import Proof, WhyNot
 from headwater.questions import Answering, Question, matching, parse_question
+
+if TYPE_CHECKING:
+    from headwater.semistructured.output.view import DocumentView
 
 
 class Explaining:
@@ -25,12 +32,21 @@ class Explaining:
         self._absent = absent
 
     def run(self, file: str, atom: str, feed: Feed, checkpoint: str | None) -> None:
-        raise typer.Exit(self._answer(atom, database_or_state(file, feed, checkpoint)))
+        db = database_or_state(file, feed, checkpoint)
+        raise typer.Exit(self._answer(lambda: self._look(parse_question(atom, db), db)))
 
-    def _answer(self, atom: str, db: Answering) -> int:
+    def run_documents(self, file: str, oid: str, feed: Feed, keys: list[str]) -> None:
+        """Answer for an object of views over documents."""
+        from headwater.cli.documents.run_documents import maintained, report_set_aside
+
+        with ends_on_error("interrupted"):
+            docs, views = maintained(file, feed, keys, guard_of(feed.guard, feed.memory))
+        report_set_aside(docs)
+        raise typer.Exit(self._answer(lambda: self._look_in_views(oid, views)))
+
+    def _answer(self, look: Callable[[], tuple[list[Proof], WhyNot | str | None]]) -> int:
         try:
-            question = parse_question(atom, db)
-            found, missing = self._look(question, db)
+            found, missing = look()
         except ProgramError as error:
             show_error(error)
             return 2
@@ -38,7 +54,7 @@ class Explaining:
             show_error(error)
             return 2
         except (DataError, KeyError) as error:
-            typer.echo(f"error: {error.args[0]}", err=True)
+            show_text(str(error.args[0]))
             return 2
         for at, proof in enumerate(found[: self._most]):
             if at and self._form is ProofFormat.TREE:
@@ -64,6 +80,20 @@ class Explaining:
             return [db.why(name, row)], None
         except DataError:
             return [], db.why_not(name, row)
+
+    def _look_in_views(self, oid: str, views: Sequence[DocumentView]) -> tuple[list[Proof], WhyNot | str | None]:
+        """The proofs of an object in each view that has it; or, if none has, why it is not in the first that could."""
+        found: list[Proof] = []
+        for view in views:
+            with suppress(DataError):
+                found.append(view.why(oid))
+        if found:
+            return found, None
+        *others, last = views
+        for view in others:
+            with suppress(DataError):
+                return [], view.why_not(oid)
+        return [], last.why_not(oid)
 
     def _proof_text(self, proof: Proof) -> str:
         match self._form:

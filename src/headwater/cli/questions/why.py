@@ -28,8 +28,11 @@ def why(
     absent: Annotated[bool, typer.Option("--not", help="Ask why the row is not there.")] = False,
     form: Annotated[ProofFormat, typer.Option("--format", help="How to print the proof.")] = ProofFormat.TREE,
     rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Explain at most N rows.")] = 3,
+    keys: options.Keys = None,
 ) -> None:
     """Explain why a row is there, down to base rows; or, if it is not there, where each rule fails.
+
+    Of views over documents (.lorel), ATOM is the id of an object, as `headwater run` prints it.
 
     Exit status: 0 if the row is there (--not: is not), 1 otherwise, 2 if the command could not run.
 
@@ -42,8 +45,14 @@ def why(
         headwater why paths.dl --input link=links.csv --not 'reachable(c, a)'
 
         headwater why --checkpoint state 'reachable(a, c)'
+
+        headwater why cheap.lorel --input Orders=orders.jsonl "&8'"
     """
     from headwater.cli.questions.answer_why import Explaining
 
     file, atom = options.asked_of(checkpoint, file, atom, feed, "ATOM")
-    Explaining(form, rows, absent=absent).run(file, atom, feed, checkpoint)
+    explaining = Explaining(form, rows, absent=absent)
+    if options.has_views(file, feed, keys):
+        explaining.run_documents(file, atom, feed, keys or [])
+    else:
+        explaining.run(file, atom, feed, checkpoint)

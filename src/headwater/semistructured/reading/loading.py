@@ -160,7 +160,7 @@ def refuse(rejected: Sequence[BadDocument]) -> DataError:
     lines += [f"  {bad}" for bad in rejected[:_SHOWN]]
     if len(rejected) > _SHOWN:
         lines.append(f"  ... and {len(rejected) - _SHOWN} more")
-    lines.append("  hint: correct them, or pass strict=False to set them aside")
+    lines.append("  hint: correct them; `add_files(..., strict=False)` reads files and sets such documents aside")
     return DataError("\n".join(lines))
 
 
