@@ -107,6 +107,8 @@ def _argument(term: Term, kind: pa.DataType) -> Argument:
         return str(value).lower() if isinstance(value, bool) else str(value)
     if pa.types.is_timestamp(kind) and isinstance(value, str):
         return _moment(value)
+    if pa.types.is_date(kind) and isinstance(value, str):
+        return _date(value)
     return value
 
 
@@ -129,6 +131,13 @@ def _moment(text: str) -> dt.datetime:
     except ValueError:
         raise DataError(f"{text!r} is not a valid timestamp (write 2026-01-31T12:00:00)") from None
     return moment if moment.tzinfo is None else moment.astimezone(dt.UTC).replace(tzinfo=None)
+
+
+def _date(text: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise DataError(f"{text!r} is not a valid date (write 2026-01-31)") from None
 
 
 def matching(question: Question, db: Answering) -> list[tuple[Any, ...]]:

@@ -149,6 +149,15 @@ def test_types_found_in_text(tmp_path: Path, cells: list[str], kind: Type, value
         (Type.FLOAT, {"1": 1.0, "+.5": 0.5, "1e3": 1000.0, "inf": float("inf")}, ["1_0", "one", "0x10"]),
         (Type.BOOL, {"TRUE": True, "0": False}, ["yes", "2"]),
         (
+            Type.DATE,
+            {
+                "2026-01-31": dt.date(2026, 1, 31),
+                " 0001-01-01 ": dt.date(1, 1, 1),
+                "2026-01-31 00:00": dt.date(2026, 1, 31),
+            },
+            ["2026-02-30", "2026-01-31 12:00", "soon", "20484"],
+        ),
+        (
             Type.TIMESTAMP,
             {"1970-01-02": dt.datetime(1970, 1, 2), "1000000": dt.datetime(1970, 1, 1, 0, 0, 1)},
             ["2026-02-30"],

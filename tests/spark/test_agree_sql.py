@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -58,7 +59,7 @@ def load(spark: Any, rows: Rows) -> None:
 def _literal(value: object) -> str:
     if value is None:
         return "NULL"
-    return f"'{value}'" if isinstance(value, str) else str(value)
+    return f"'{value}'" if isinstance(value, str | dt.date) else str(value)
 
 
 def theirs(spark: Any, query: str) -> Bag | None:

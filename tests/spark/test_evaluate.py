@@ -50,15 +50,15 @@ def test_shards_exchange_rows_in_shuffles(spark: Any, shards: int) -> None:
 
 def test_types_are_kept(spark: Any) -> None:
     program = hw.compile(
-        "all(S, I, F, B, T, D, L) :- base(S, I, F, B, T, D, L)."
-        "lists(P, Q, M) :- base(S, I, F, B, T, D, L), P = [S, S], Q = f_append(L, I), M = [S, I]."
+        "all(S, I, F, B, T, Y, D, L) :- base(S, I, F, B, T, Y, D, L)."
+        "lists(P, Q, M) :- base(S, I, F, B, T, Y, D, L), P = [S, S], Q = f_append(L, I), M = [S, I]."
     )
     moment, span = dt.datetime(2026, 1, 31, 12, 0, 0, 7), dt.timedelta(days=1, microseconds=5)
-    row = ("ü", 7, 0.5, True, moment, span, [1, 2])
-    schema = "s string, i smallint, f float, b boolean, t timestamp, d interval day to second, l array<int>"
+    row = ("ü", 7, 0.5, True, moment, dt.date(2026, 1, 31), span, [1, 2])
+    schema = "s string, i smallint, f float, b boolean, t timestamp, y date, d interval day to second, l array<int>"
     views = hws.evaluate(program, {"base": spark.createDataFrame([row], schema)})
     assert views["all"].schema.simpleString() == (
-        "struct<s:string,i:bigint,f:double,b:boolean,t:timestamp,d:interval day to second,l:array<bigint>>"
+        "struct<s:string,i:bigint,f:double,b:boolean,t:timestamp,y:date,d:interval day to second,l:array<bigint>>"
     )
     assert rows(views["all"]) == [row]
     assert views["lists"].schema.simpleString() == "struct<p:array<string>,q:array<bigint>,m:array<string>>"

@@ -233,7 +233,10 @@ def test_rows_are_set_aside_once_and_nothing_else_stays(
     assert manifest.rejected == {"link": 9}
 
 
-TYPES = "s string, i long, f double, b boolean, t timestamp, d interval day to second, l array<long>, n array<string>"
+TYPES = (
+    "s string, i long, f double, b boolean, t timestamp, y date, d interval day to second, l array<long>, "
+    "n array<string>"
+)
 
 
 @pytest.mark.parametrize("times", ["timestamp", "timestamp_ntz"])
@@ -241,12 +244,13 @@ def test_every_type_goes_out_in_three_ways(spark: Any, tmp_path: Path, times: st
     schema = TYPES.replace("timestamp", times)
     moment, span = dt.datetime(1, 2, 3, 4, 5, 6, 789), dt.timedelta(days=-2, microseconds=1)
     given = [
-        ("é\0", -(2**63), float("inf"), True, moment, span, [1, 2], ["a", ""]),
-        ("", 2**63 - 1, -1.5, False, dt.datetime(2026, 1, 2), dt.timedelta(0), [], []),
+        ("é\0", -(2**63), float("inf"), True, moment, dt.date(1, 1, 1), span, [1, 2], ["a", ""]),
+        ("", 2**63 - 1, -1.5, False, dt.datetime(2026, 1, 2), dt.date(9999, 12, 31), dt.timedelta(0), [], []),
     ]
     spark.createDataFrame(given, schema).write.parquet(str(tmp_path / "in"))
     came = spark.readStream.schema(schema).parquet(str(tmp_path / "in"))
-    program, output = hw.compile("all(S, I, F, B, T, D, L, N) :- in(S, I, F, B, T, D, L, N)."), str(tmp_path / "out")
+    program = hw.compile("all(S, I, F, B, T, Y, D, L, N) :- in(S, I, F, B, T, Y, D, L, N).")
+    output = str(tmp_path / "out")
     finish(
         hws.maintain(program, {"in": came}, checkpoint=str(tmp_path / "check"), output=output, shards=2, trigger=NOW)
     )

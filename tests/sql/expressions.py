@@ -1,16 +1,19 @@
-"""Expressions that give the same in Spark, over a table with a text, numbers, a truth and two moments."""
+"""Expressions that give the same in Spark, over a table with a text, numbers, a truth, two moments and a date."""
 
 from __future__ import annotations
 
 import datetime as dt
 
-COLUMNS = (("s", "STRING"), ("n", "BIGINT"), ("f", "DOUBLE"), ("b", "BOOLEAN"), ("at", "TIMESTAMP"), ("d", "STRING"))
+COLUMNS = (
+    ("s", "STRING"), ("n", "BIGINT"), ("f", "DOUBLE"), ("b", "BOOLEAN"), ("at", "TIMESTAMP"), ("d", "STRING"),
+    ("day", "DATE")
+)  # fmt: skip
 ROWS = [
-    (" 12", 4, 1.5e10, True, dt.datetime(2024, 2, 29, 12, 0, 0, 500_000), "2024-01-31"),
-    ("a,b,,c", -7, 0.25, False, dt.datetime(1969, 12, 31, 23, 59, 59), "2023-12-31 22:10:05"),
-    ("Ab cD", 0, -2.5, True, dt.datetime(2100, 1, 1), "soon"),
-    ("x1y22z", 3, 7.0, None, dt.datetime(2000, 6, 15, 1, 2, 3), "2020-02-29"),
-    (None, None, None, None, None, None),
+    (" 12", 4, 1.5e10, True, dt.datetime(2024, 2, 29, 12, 0, 0, 500_000), "2024-01-31", dt.date(2024, 1, 31)),
+    ("a,b,,c", -7, 0.25, False, dt.datetime(1969, 12, 31, 23, 59, 59), "2023-12-31 22:10:05", dt.date(1969, 12, 31)),
+    ("Ab cD", 0, -2.5, True, dt.datetime(2100, 1, 1), "soon", dt.date(9999, 11, 30)),
+    ("x1y22z", 3, 7.0, None, dt.datetime(2000, 6, 15, 1, 2, 3), "2020-02-29", dt.date(1900, 3, 1)),
+    (None, None, None, None, None, None, None),
 ]
 EXPRESSIONS = (
     "nvl2(n, s, 'none')",
@@ -40,6 +43,41 @@ EXPRESSIONS = (
     "second(at)",
     "extract(YEAR FROM at)",
     "extract(DOW FROM at)",
+    "day",
+    "to_date(at)",
+    "date_add(at, 1)",
+    "date_sub(at, 40)",
+    "day + 3",
+    "day - 1",
+    "day + INTERVAL 2 DAYS",
+    "day + INTERVAL 1 MONTH",
+    "day + INTERVAL 6 HOURS",
+    "day - DATE '2024-01-01'",
+    "at - day",
+    "add_months(day, -1)",
+    "last_day(day)",
+    "trunc(day, 'QUARTER')",
+    "date_trunc('MONTH', day)",
+    "cast(day AS STRING) || '!'",
+    "cast(day AS TIMESTAMP_NTZ)",
+    "cast(at AS DATE)",
+    "cast(d AS DATE)",
+    "year(day) * 100 + month(day)",
+    "dayofweek(day)",
+    "datediff(day, at)",
+    "day < at",
+    "day = '2024-01-31'",
+    "day IN (DATE '2024-01-31', DATE '1969-12-31')",
+    "day BETWEEN DATE '2000-01-01' AND DATE '2024-01-31'",
+    "greatest(day, DATE '2024-01-01')",
+    "greatest(day, at)",
+    "coalesce(day, DATE '2000-01-01')",
+    "coalesce(at, day)",
+    "nullif(day, DATE '2024-01-31')",
+    "if(n > 0, day, NULL)",
+    "CASE WHEN n > 0 THEN day ELSE to_date(at) END",
+    "date_format(day, 'yyyy/MM')",
+    "unix_timestamp(day)",
     "cast(to_date(at) AS STRING)",
     "cast(date_add(at, 1) AS STRING)",
     "cast(date_sub(at, 40) AS STRING)",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 
-from tests.sql.random_queries import TABLES, Grammar, Scope
+from tests.sql.random_queries import KINDS, TABLES, Grammar, Scope
 
 
 class NestedGrammar(Grammar):
@@ -27,7 +27,7 @@ class NestedGrammar(Grammar):
     def windowed(self, depth: int, kinds: list[str] | None) -> tuple[str, list[str]]:
         """A SELECT with a window, or kept to some rows of it."""
         source, scope = self.source(depth)
-        kinds = kinds or [self.dice.choice(["int", "int", "string"]) for _ in range(self.dice.randint(1, 3))]
+        kinds = kinds or [self.kind() for _ in range(self.dice.randint(1, 3))]
         items = []
         for at, kind in enumerate(kinds):
             is_window = kind == "int" and self.dice.random() < 0.6
@@ -99,7 +99,7 @@ class NestedGrammar(Grammar):
         tests = [
             f"{self.dice.choice(inner.of(kind))} {self.dice.choice(['=', '=', '<', '<>'])} "
             f"{self.dice.choice(scope.of(kind))}"
-            for kind in ("int", "string")
+            for kind in KINDS
             if inner.of(kind) and scope.of(kind) and self.dice.random() < 0.6
         ]
         if self.dice.random() < 0.3:

@@ -5,12 +5,13 @@ Left out on purpose is only what SQL engines themselves disagree on: overflow, d
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from dataclasses import dataclass, field
 
 TABLES = {
     "t": (("a", "int"), ("b", "int"), ("s", "string")),
-    "u": (("a", "int"), ("c", "int"), ("s", "string")),
+    "u": (("a", "int"), ("c", "int"), ("s", "string"), ("d", "date")),
     "w": (("x", "int"), ("y", "int")),
 }
 DECLARATIONS = "".join(
@@ -18,6 +19,8 @@ DECLARATIONS = "".join(
     for name, columns in TABLES.items()
 )
 WORDS = ("ab", "b", "abc", "")
+DAYS = tuple(dt.date(2024, 2, 28) + dt.timedelta(days) for days in range(3))
+KINDS = ("int", "string", "date")
 
 
 def random_rows(dice: random.Random, most: int = 7) -> dict[str, list[tuple[object, ...]]]:
@@ -26,7 +29,7 @@ def random_rows(dice: random.Random, most: int = 7) -> dict[str, list[tuple[obje
     def value(kind: str) -> object:
         if dice.random() < 0.2:
             return None
-        return dice.randint(-1, 3) if kind == "int" else dice.choice(WORDS)
+        return dice.randint(-1, 3) if kind == "int" else dice.choice(DAYS if kind == "date" else WORDS)
 
     rows = {}
     for name, columns in TABLES.items():
@@ -55,6 +58,9 @@ class Grammar:
     def alias(self) -> str:
         self.aliases += 1
         return f"q{self.aliases}"
+
+    def kind(self) -> str:
+        return self.dice.choice(["int", "int", "int", "string", "string", "date"])
 
     # Queries
 
@@ -87,14 +93,14 @@ class Grammar:
 
     def select(self, depth: int, kinds: list[str] | None) -> tuple[str, list[str]]:
         source, scope = self.source(depth)
-        kinds = kinds or [self.dice.choice(["int", "int", "string"]) for _ in range(self.dice.randint(1, 3))]
+        kinds = kinds or [self.kind() for _ in range(self.dice.randint(1, 3))]
         items = ", ".join(f"{self.value(scope, kind, 2)} AS c{at}" for at, kind in enumerate(kinds))
         distinct = "DISTINCT " if self.dice.random() < 0.2 else ""
         return f"SELECT {distinct}{items} FROM {source}{self.where(scope, depth)}", kinds
 
     def grouped(self, depth: int, kinds: list[str] | None) -> tuple[str, list[str]]:
         source, scope = self.source(depth)
-        kinds = kinds or [self.dice.choice(["int", "int", "string"]) for _ in range(self.dice.randint(1, 3))]
+        kinds = kinds or [self.kind() for _ in range(self.dice.randint(1, 3))]
         keys: list[tuple[str, str]] = []
         items = []
         for at, kind in enumerate(kinds):
@@ -117,8 +123,8 @@ class Grammar:
         return ", ".join(keys)
 
     def aggregate(self, scope: Scope, kind: str) -> str:
-        if kind == "string":
-            return f"{self.dice.choice(['min', 'max'])}({self.value(scope, 'string', 1)})"
+        if kind != "int":
+            return f"{self.dice.choice(['min', 'max'])}({self.value(scope, kind, 1)})"
         word = self.dice.choice(["count", "sum", "min", "max", "count"])
         if word == "count" and self.dice.random() < 0.4:
             return "count(*)"
@@ -141,7 +147,7 @@ class Grammar:
         return text, scope
 
     def on(self, left: Scope, right: Scope) -> str:
-        kinds = [kind for kind in ("int", "string") if left.of(kind) and right.of(kind)]
+        kinds = [kind for kind in KINDS if left.of(kind) and right.of(kind)]
         if not kinds:
             return "1 = 1"
         kind = self.dice.choice(kinds)
@@ -179,7 +185,7 @@ class Grammar:
         return self.comparison(scope)
 
     def comparison(self, scope: Scope) -> str:
-        kind = self.dice.choice(["int", "int", "string"])
+        kind = self.kind()
         value = self.value(scope, kind, 1)
         roll = self.dice.random()
         if roll < 0.15:
@@ -204,7 +210,7 @@ class Grammar:
         name = self.dice.choice(list(TABLES))
         inner = Scope([(f"{alias}.{column}", kind) for column, kind in TABLES[name]])
         tests = []
-        kinds = [kind for kind in ("int", "string") if scope.of(kind) and inner.of(kind)]
+        kinds = [kind for kind in KINDS if scope.of(kind) and inner.of(kind)]
         if kinds and self.dice.random() < 0.6:
             kind = self.dice.choice(kinds)
             op = self.dice.choice(["=", "=", "=", "<"])
@@ -217,7 +223,7 @@ class Grammar:
         if roll < 0.4:
             return f"{negation}EXISTS (SELECT 1 FROM {name} AS {alias}{where})"
         if roll < 0.8:
-            kind = self.dice.choice([kind for kind in ("int", "string") if inner.of(kind)])
+            kind = self.dice.choice([kind for kind in KINDS if inner.of(kind)])
             picked = self.dice.choice(inner.of(kind))
             return f"{self.value(scope, kind, 1)} {negation}IN (SELECT {picked} FROM {name} AS {alias}{where})"
         picked = self.dice.choice(inner.of("int"))
@@ -246,11 +252,15 @@ class Grammar:
                 return f"length({self.value(scope, 'string', size - 1)})"
             op = self.dice.choice(["+", "-", "*"])
             return f"({self.value(scope, 'int', size - 1)} {op} {self.value(scope, 'int', size - 1)})"
+        if kind == "date":
+            return f"({self.value(scope, 'date', size - 1)} {self.dice.choice('+-')} {self.number()})"
         if roll < 0.93:
             return f"{self.dice.choice(['upper', 'lower'])}({self.value(scope, 'string', size - 1)})"
         return f"({self.value(scope, 'string', size - 1)} || {self.value(scope, 'string', size - 1)})"
 
     def constant(self, kind: str) -> str:
+        if kind == "date":
+            return f"DATE '{self.dice.choice(DAYS)}'"
         return self.number() if kind == "int" else f"'{self.dice.choice(WORDS)}'"
 
     def number(self) -> str:
@@ -312,7 +322,7 @@ def nested_query(dice: random.Random) -> tuple[str, bool]:
     elif clause and dice.random() < 0.5:
         ended = f"{ended[:-1]} {clause})"
     else:
-        last = f" {clause}"
+        last = f" ORDER BY {names[0]} NULLS FIRST {clause}" if clause else ""
     query = f"{ended} SELECT {names[0]} FROM r{last}"
     around = dice.choice(
         [

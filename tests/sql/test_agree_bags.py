@@ -49,7 +49,7 @@ def test_agree_bags_after_every_change(batch: int) -> None:
     """Rows come and go, and cycles with them."""
     duck = Duck()
     turns = 0
-    for seed in range(batch * 15, (batch + 1) * 15):
+    for seed in range(batch * 20, (batch + 1) * 20):
         dice = random.Random(f"bag changes {seed}")
         query = random_bag_query(dice)
         program = compiled(query)
@@ -58,7 +58,7 @@ def test_agree_bags_after_every_change(batch: int) -> None:
         held = {name: list(rows) for name, rows in upwards(dice, random_rows(dice)).items()}
         inserts, deletes = {name: list(rows) for name, rows in held.items()}, {name: [] for name in held}
         seen, was = bag(db.table(view)), None
-        for _ in range(5):
+        for _ in range(8):
             changes = db.apply(
                 insert={name: rows for name, rows in inserts.items() if name in used},
                 delete={name: rows for name, rows in deletes.items() if name in used},

@@ -9,8 +9,8 @@ import pytest
 
 import headwater as hw
 
-TABLE = "CREATE TABLE t (k INT, s STRING, at TIMESTAMP, day TIMESTAMP);"
-ROWS = [(1, "x", dt.datetime(2024, 1, 31, 12), dt.datetime(2024, 3, 31)), (2, None, None, None)]
+TABLE = "CREATE TABLE t (k INT, s STRING, at TIMESTAMP, day DATE);"
+ROWS = [(1, "x", dt.datetime(2024, 1, 31, 12), dt.date(2024, 3, 31)), (2, None, None, None)]
 
 
 def answers(query: str) -> list[tuple[Any, ...]]:
@@ -60,7 +60,8 @@ def test_what_does_not_go_together_is_refused_once_the_data_tell() -> None:
         ("SELECT k FROM t WHERE day IN ('2024-03-31', '2024-04-01')", [(1,)]),
         ("SELECT k FROM t WHERE day IS NOT DISTINCT FROM '2024-03-31'", [(1,)]),
         ("SELECT CASE WHEN at > '2024-01-01' THEN k ELSE 0 END FROM t", [(0,), (1,)]),
-        ("SELECT coalesce(day, '2020-01-01') FROM t WHERE k = 2", [(dt.datetime(2020, 1, 1),)]),
+        ("SELECT coalesce(day, '2020-01-01') FROM t WHERE k = 2", [(dt.date(2020, 1, 1),)]),
+        ("SELECT coalesce(day, '2020-01-01 12:00') FROM t WHERE k = 2", [(dt.datetime(2020, 1, 1, 12),)]),
         ("SELECT CASE WHEN k = 2 THEN '2020-01-01' ELSE at END FROM t WHERE k = 2", [(dt.datetime(2020, 1, 1),)]),
     ],
 )
@@ -73,12 +74,12 @@ def test_a_text_beside_a_time_is_a_time(query: str, expected: list[tuple[Any, ..
     [
         ("SELECT TIMESTAMP '2024-01-01 00:00:00' + INTERVAL 2 DAYS", dt.datetime(2024, 1, 3)),
         ("SELECT TIMESTAMP '2024-01-02 00:00:00' - TIMESTAMP '2024-01-01 00:00:00'", dt.timedelta(days=1)),
-        ("SELECT date_add(DATE '2024-02-28', 1)", dt.datetime(2024, 2, 29)),
-        ("SELECT CASE WHEN true THEN DATE '2024-01-01' END", dt.datetime(2024, 1, 1)),
-        ("SELECT greatest(DATE '2024-01-01', DATE '2024-01-02')", dt.datetime(2024, 1, 2)),
+        ("SELECT date_add(DATE '2024-02-28', 1)", dt.date(2024, 2, 29)),
+        ("SELECT CASE WHEN true THEN DATE '2024-01-01' END", dt.date(2024, 1, 1)),
+        ("SELECT greatest(DATE '2024-01-01', DATE '2024-01-02')", dt.date(2024, 1, 2)),
         ("SELECT CAST('soon' AS INT) + 1", None),
         ("SELECT DATE '2024-01-01' = '2024-01-01'", True),
-        ("SELECT DATE '2024-01-01' + 1", dt.datetime(2024, 1, 2)),
+        ("SELECT DATE '2024-01-01' + 1", dt.date(2024, 1, 2)),
         ("SELECT coalesce(1, 2.5)", 1.0),
     ],
 )
@@ -95,7 +96,7 @@ def test_a_row_of_constants_keeps_its_types(query: str, expected: Any) -> None:
         ("SELECT INTERVAL '1' YEAR + at FROM t", dt.datetime(2025, 1, 31, 12)),
         ("SELECT CAST(CAST(at AS DATE) + INTERVAL 3 MONTHS AS STRING) FROM t", "2024-04-30"),
         ("SELECT CAST(CAST(at AS DATE) - 31 AS STRING) FROM t", "2023-12-31"),
-        ("SELECT CAST(at AS DATE) + k FROM t", dt.datetime(2024, 2, 1)),
+        ("SELECT CAST(at AS DATE) + k FROM t", dt.date(2024, 2, 1)),
     ],
 )
 def test_months_and_days_by_the_calendar(query: str, expected: Any) -> None:

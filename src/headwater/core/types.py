@@ -30,6 +30,7 @@ class Type:
     STRING: ClassVar[Type]
     BOOL: ClassVar[Type]
     TIMESTAMP: ClassVar[Type]
+    DATE: ClassVar[Type]
     DURATION: ClassVar[Type]
     LIST: ClassVar[Type]
     ADDRESS: ClassVar[Type]
@@ -55,6 +56,11 @@ class Type:
     @property
     def is_numeric(self) -> bool:
         return self in (Type.INT, Type.FLOAT)
+
+    @property
+    def is_moment(self) -> bool:
+        """Whether its values are moments: a date is the one at which its day begins, in UTC."""
+        return self in (Type.TIMESTAMP, Type.DATE)
 
     @property
     def is_known(self) -> bool:
@@ -100,10 +106,12 @@ def _made(value: str, items: Type | None = None, parts: tuple[Type | None, ...] 
     return found
 
 
-SCALARS = tuple(_made(name) for name in ("int", "float", "string", "bool", "timestamp", "duration", "address", "any"))
-Type.INT, Type.FLOAT, Type.STRING, Type.BOOL, Type.TIMESTAMP, Type.DURATION, Type.ADDRESS, Type.ANY = SCALARS
-Type.LIST = _made("list")
-ONE_WORD = (*SCALARS[:6], Type.LIST, *SCALARS[6:])
+Type.INT, Type.FLOAT, Type.STRING, Type.BOOL = map(_made, ("int", "float", "string", "bool"))
+Type.TIMESTAMP, Type.DATE, Type.DURATION = map(_made, ("timestamp", "date", "duration"))
+Type.ADDRESS, Type.ANY, Type.LIST = map(_made, ("address", "any", "list"))
+_VALUES = (Type.INT, Type.FLOAT, Type.STRING, Type.BOOL, Type.TIMESTAMP, Type.DATE, Type.DURATION)
+SCALARS = (*_VALUES, Type.ADDRESS, Type.ANY)
+ONE_WORD = (*_VALUES, Type.LIST, Type.ADDRESS, Type.ANY)
 """Every type but those that say what a list holds."""
 
 

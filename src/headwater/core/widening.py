@@ -23,6 +23,8 @@ def wider(left: Type | None, right: Type | None) -> Type | None:
         return Type.FLOAT
     if left in _TEXT and right in _TEXT:
         return Type.ADDRESS
+    if left.is_moment and right.is_moment:
+        return Type.TIMESTAMP
     if left.is_list and right.is_list:
         if left.parts and len(left.parts) == len(right.parts):
             return list_with(_beside(one, other) for one, other in zip(left.parts, right.parts, strict=True))
@@ -52,12 +54,12 @@ def item_of(kind: Type | None) -> Type | None:
 
 
 def same(left: Type | None, right: Type | None) -> bool:
-    """Whether one variable may stand for both: the same type, string beside address, anything beside `any`."""
+    """Whether one variable may stand for both: also string beside address, date beside timestamp, all beside `any`."""
     if left is None or right is None or left is right or Type.ANY in (left, right):
         return True
     if left.is_list and right.is_list:
         return _all_pairs(same, left, right)
-    return left in _TEXT and right in _TEXT
+    return (left in _TEXT and right in _TEXT) or (left.is_moment and right.is_moment)
 
 
 def narrower(left: Type | None, right: Type | None) -> Type | None:
@@ -81,12 +83,14 @@ def flows(value: Type | None, column: Type | None) -> bool:
     """Whether a value of one type may be put into a column of another: ints are widened, `any` is looked at then."""
     if value is not None and column is not None and value.is_list and column.is_list:
         return _all_pairs(flows, value, column)
+    if value is Type.TIMESTAMP and column is Type.DATE:
+        return False
     return same(value, column) or (value is Type.INT and column is Type.FLOAT)
 
 
 def keeps(column: Type, value: Type) -> bool:
     """Whether every value of one type is one of the other as it is: nothing to convert, nothing to refuse."""
-    if column is value or (column in _TEXT and value in _TEXT):
+    if column is value or (column in _TEXT and value in _TEXT) or (column is Type.TIMESTAMP and value is Type.DATE):
         return True
     if column is Type.ANY:
         return value.is_symbolic

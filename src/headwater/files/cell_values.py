@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from headwater.core.types import Type
 from headwater.core.widening import item_of
-from headwater.engine.codes.columns import ARROW
+from headwater.engine.codes.columns import fitted_array
 from headwater.engine.codes.fitting import fit
 from headwater.files.rows import Column, Problems, shortened
 from headwater.files.typed_rows import Conversion
@@ -23,6 +23,7 @@ from headwater.language.units import duration
 _INT = r"^-?(0|[1-9][0-9]{0,17})$"
 _FLOAT = r"^[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 _BOOL = r"^(true|false|True|False|TRUE|FALSE)$"
+_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _DAY_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?)?$"
 _MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}.*)?$"
 _LIST = r"^\s*\[.*\]\s*$"
@@ -84,6 +85,11 @@ def _all_at_once(column: pa.Array, kind: Type) -> pa.Array | None:
                 return column.cast(pa.timestamp("us"))
             except pa.ArrowInvalid:
                 return None  # a 31st of June: the rows are read one by one
+        case Type.DATE if _matching(column, _DAY) == len(column):
+            try:
+                return column.cast(pa.date32())
+            except pa.ArrowInvalid:
+                return None
     return None
 
 
@@ -105,7 +111,7 @@ def _one_by_one(column: pa.Array, kind: Type) -> tuple[Column, Problems]:
         problems = {int(at): reasons[int(places[at])] for at in wrong}
     if kind.is_list or kind is Type.ANY:
         return [values[place] for place in places.tolist()], problems
-    return pa.array(values, type=ARROW[kind]).take(pa.array(places)), problems
+    return fitted_array(values, kind).take(pa.array(places)), problems
 
 
 def text_value(text: str, kind: Type) -> Any:
@@ -124,6 +130,8 @@ def text_value(text: str, kind: Type) -> Any:
             return _TRUTH[trimmed.lower()]
         case Type.TIMESTAMP:
             return int(trimmed) if _WHOLE.fullmatch(trimmed) and len(trimmed) < 25 else trimmed
+        case Type.DATE:
+            return trimmed
         case Type.DURATION if _WHOLE.fullmatch(trimmed) and len(trimmed) < 25:
             return int(trimmed)
         case Type.DURATION if written := _SPAN.fullmatch(trimmed):

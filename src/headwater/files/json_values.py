@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from headwater.core.types import Type
 from headwater.engine.border.intake import guess_type
-from headwater.engine.codes.columns import ARROW
+from headwater.engine.codes.columns import ARROW, fitted_array
 from headwater.engine.codes.fitting import fit, is_null
 from headwater.files.cell_values import storable, text_value
 from headwater.files.rows import Column, Problems, values_of
@@ -26,7 +26,7 @@ _FITTING: dict[Type, frozenset[type]] = {
     Type.ADDRESS: frozenset({str}),
     Type.BOOL: frozenset({bool}),
 }
-_WRITTEN_AS_TEXT = (Type.TIMESTAMP, Type.DURATION)  # JSON has no way of its own
+_WRITTEN_AS_TEXT = (Type.TIMESTAMP, Type.DATE, Type.DURATION)  # JSON has no way of its own
 
 
 def guess_values(column: Column) -> Type | None:
@@ -64,7 +64,7 @@ def typed_values(column: Column, kind: Type) -> tuple[Column, Problems]:
         except (ValueError, OverflowError, RecursionError) as problem:
             values.append(None)
             problems[at] = str(problem)
-    return (values if kind.is_list or kind is Type.ANY else pa.array(values, type=ARROW[kind])), problems
+    return (values if kind.is_list or kind is Type.ANY else fitted_array(values, kind)), problems
 
 
 def _all_at_once(column: Column, kind: Type) -> pa.Array | None:

@@ -18,7 +18,7 @@ from headwater.language.terms import names
 from headwater.plan.drafts import Draft
 from headwater.program.types.typing import term_type
 
-_EXACT = frozenset({Type.INT, Type.FLOAT, Type.STRING, Type.BOOL, Type.TIMESTAMP, Type.DURATION})
+_EXACT = frozenset({Type.INT, Type.FLOAT, Type.STRING, Type.BOOL, Type.TIMESTAMP, Type.DATE, Type.DURATION})
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,10 @@ def _time_text(micros: int) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}{fraction}"
 
 
+def _date_text(micros: int) -> str:
+    return moment_of(micros).date().isoformat()
+
+
 def _to_bool(value: Any) -> bool | None:
     return _TRUTH.get(value.strip().lower()) if isinstance(value, str) else value != 0
 
@@ -84,11 +88,15 @@ def _has_type(value: Any, name: str) -> bool:
 
 
 CASTS = (
-    *map(_as, (Type.INT, Type.FLOAT, Type.BOOL, Type.STRING, Type.TIMESTAMP, Type.DURATION)),
+    *map(_as, (Type.INT, Type.FLOAT, Type.BOOL, Type.STRING, Type.TIMESTAMP, Type.DATE, Type.DURATION)),
     plain("as_any", (None,), Type.ANY, lambda value: value, "the same value with type any"),
     plain("has_type", (None, Type.STRING), Type.BOOL, _has_type, "true if the value has the named type"),
     Function("try_to_string", (None,), Type.STRING, as_text, "as text, as in Spark"),
     plain("time_to_string", (Type.TIMESTAMP,), Type.STRING, _time_text, "a timestamp as text"),
+    plain("date_to_string", (Type.DATE,), Type.STRING, _date_text, "a date as text"),
+    plain(
+        "date_to_timestamp", (Type.DATE,), Type.TIMESTAMP, lambda micros: micros, "the moment at which a date begins"
+    ),
     partial("try_to_bool", (None,), Type.BOOL, _to_bool, "as a boolean; null if that fails"),
     partial(
         "try_to_timestamp", (None,), Type.TIMESTAMP, to_time, "as a timestamp, from text or Unix seconds; else null"

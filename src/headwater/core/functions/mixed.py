@@ -1,6 +1,6 @@
 """Values of type `any`, the items of mixed lists: which type each is of, and how it is taken where a type is asked for.
 
-A bool is no number. A moment or a span of time in a mixed list is its number of microseconds, an int.
+A bool is no number. A date, a moment or a span of time in a mixed list is its number of microseconds, an int.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from headwater.core.functions import operators
 from headwater.core.types import Type
 
 _PYTHON = {
-    **dict.fromkeys((Type.INT, Type.TIMESTAMP, Type.DURATION), int),
+    **dict.fromkeys((Type.INT, Type.TIMESTAMP, Type.DATE, Type.DURATION), int),
     **dict.fromkeys((Type.STRING, Type.ADDRESS), str),
     Type.FLOAT: float,
     Type.BOOL: bool,

@@ -13,16 +13,16 @@ from headwater.core.functions.casts import micros_of, moment_of
 from headwater.core.functions.function import Function, partial, plain
 from headwater.core.types import Type
 
-_INT, _STRING, _TIME = Type.INT, Type.STRING, Type.TIMESTAMP
-_DAY = 86_400_000_000
+_INT, _STRING, _TIME, _DATE = Type.INT, Type.STRING, Type.TIMESTAMP, Type.DATE
+DAY = 86_400_000_000
 _LENGTHS = {
     "MICROSECOND": 1,
     "MILLISECOND": 1_000,
     "SECOND": 1_000_000,
     "MINUTE": 60_000_000,
     "HOUR": 3_600_000_000,
-    "DAY": _DAY,
-    "WEEK": 7 * _DAY,
+    "DAY": DAY,
+    "WEEK": 7 * DAY,
 }
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 UNITS = frozenset({*_LENGTHS, *_MONTHS})
@@ -63,21 +63,21 @@ def _months_later(moment: datetime, months: int) -> datetime:
 
 
 def _add_days(micros: int, days: int) -> int:
-    return micros - micros % _DAY + days * _DAY
+    return micros_of(moment_of(micros - micros % DAY) + timedelta(days=days))
 
 
 def _add_months(micros: int, months: int) -> int:
-    return micros_of(_months_later(moment_of(micros - micros % _DAY), months))
+    return micros_of(_months_later(moment_of(micros - micros % DAY), months))
 
 
 def _last_day(micros: int) -> int:
-    day = moment_of(micros - micros % _DAY)
+    day = moment_of(micros - micros % DAY)
     return micros_of(day.replace(day=calendar.monthrange(day.year, day.month)[1]))
 
 
 def _later(unit: str, count: int, micros: int) -> int:
     if unit in _LENGTHS:
-        return micros + count * _LENGTHS[unit]
+        return micros_of(moment_of(micros) + timedelta(microseconds=count * _LENGTHS[unit]))
     return micros_of(_months_later(moment_of(micros), count * _MONTHS[unit]))
 
 
@@ -128,15 +128,16 @@ TIME_FUNCTIONS = (
     _part("second", lambda moment: moment.second, "the second"),
     plain("unix_timestamp", (_TIME,), _INT, lambda micros: micros // 1_000_000, "seconds since 1970"),
     partial("date_trunc", (_STRING, _TIME), _TIME, _truncated, "the start of its year, month, day or hour"),
-    plain("date_add", (_TIME, _INT), _TIME, _add_days, "the date n days later", grows=True),
+    partial("date_add", (_TIME, _INT), _DATE, _add_days, "the date n days later", grows=True),
     plain(
-        "datediff", (_TIME, _TIME), _INT, lambda end, start: end // _DAY - start // _DAY, "days between two timestamps"
+        "datediff", (_TIME, _TIME), _INT, lambda end, start: end // DAY - start // DAY, "days between two timestamps"
     ),
-    partial("trunc_date", (_STRING, _TIME), _TIME, _truncated, "the first date of its year, month or week"),
+    partial("trunc_date", (_STRING, _TIME), _DATE, _truncated, "the first date of its year, month or week"),
     _part("weekofyear", lambda moment: moment.isocalendar().week, "the week, from 1 (ISO)"),
     _part("weekday", datetime.weekday, "the day of the week, from 0 for Monday"),
-    partial("add_months", (_TIME, _INT), _TIME, _add_months, "the date n months later", grows=True),
-    plain("last_day", (_TIME,), _TIME, _last_day, "the last day of its month"),
+    partial("add_months", (_TIME, _INT), _DATE, _add_months, "the date n months later", grows=True),
+    plain("date_of", (_TIME,), _DATE, lambda micros: micros - micros % DAY, "the date of a timestamp"),
+    plain("last_day", (_TIME,), _DATE, _last_day, "the last day of its month"),
     partial("count_steps", (None, None, None, _INT, _INT), _INT, _count_steps, "how many steps lie between two values"),
     partial("month_steps", (_TIME, _TIME, _INT, _INT, _INT), _INT, _month_steps, "the same, in steps of n months"),
     partial("time_later", (_STRING, _INT, _TIME), _TIME, _later, "the timestamp n units of time later", grows=True),

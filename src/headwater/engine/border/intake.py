@@ -263,5 +263,6 @@ _ARROW_KINDS: tuple[tuple[Callable[[pa.DataType], bool], Type], ...] = (
     (pa.types.is_large_string, Type.STRING),
     (pa.types.is_string_view, Type.STRING),
     (pa.types.is_timestamp, Type.TIMESTAMP),
+    (pa.types.is_date, Type.DATE),
     (pa.types.is_duration, Type.DURATION),
 )

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headwater.core.functions.mixed import is_of
+from headwater.core.functions.time_functions import DAY
 from headwater.core.types import Type
 from headwater.engine.border import sound_kernels
 from headwater.engine.codes.fitting import MOMENTS
@@ -84,8 +85,9 @@ def _codes_stand(codes: Matrix, kind: Type, symbols: Symbols, *, lease: bool, nu
             return int(codes.min()) >= (null_code(kind) if null else 0) and int(codes.max()) <= 1
         case Type.FLOAT:
             return all(_floats_stand(part, null=null) for part in _parts(codes))
-        case Type.TIMESTAMP if not lease:
-            return all(_within(part, MOMENTS.start, MOMENTS.stop - 1, null=null) for part in _parts(codes))
+        case Type.TIMESTAMP | Type.DATE if not lease:
+            step = DAY if kind is Type.DATE else 1
+            return all(_within(part, MOMENTS.start, MOMENTS.stop - 1, step, null=null) for part in _parts(codes))
         case _:
             return True
 
@@ -94,8 +96,10 @@ def _parts(codes: Matrix) -> Iterator[Matrix]:
     return (codes[at : at + _PART] for at in range(0, codes.size, _PART))
 
 
-def _within(codes: Matrix, least: int, most: int, *, null: bool) -> bool:
+def _within(codes: Matrix, least: int, most: int, step: int, *, null: bool) -> bool:
     fine = (codes >= least) & (codes <= most)
+    if step > 1:
+        fine &= codes % step == 0
     return bool((fine | (codes == NULL) if null else fine).all())
 
 

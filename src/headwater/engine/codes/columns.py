@@ -9,6 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.core.errors import EvaluationError
+from headwater.core.functions.casts import moment_of
+from headwater.core.functions.time_functions import DAY
 from headwater.core.types import Type
 from headwater.core.widening import item_of
 from headwater.engine.codes.fitting import MOMENTS, fit, is_null
@@ -24,10 +26,11 @@ ARROW = {
     Type.ADDRESS: pa.string(),
     Type.BOOL: pa.bool_(),
     Type.TIMESTAMP: pa.timestamp("us"),
+    Type.DATE: pa.date32(),
     Type.DURATION: pa.duration("us"),
     Type.ANY: pa.string(),
 }
-_TIMES = (Type.TIMESTAMP, Type.DURATION)
+_TIMES = (Type.TIMESTAMP, Type.DATE, Type.DURATION)
 
 
 def to_arrow(codes: npt.NDArray[np.integer[Any]], kind: Type, symbols: Symbols, *, nullable: bool) -> pa.Array:
@@ -49,8 +52,15 @@ def to_arrow(codes: npt.NDArray[np.integer[Any]], kind: Type, symbols: Symbols, 
             distinct, inverse = np.unique(codes, return_inverse=True)
             values = [arrow_value(value, kind) for value in decode(distinct, kind, symbols, nullable=nullable)]
             return pa.array(values, type=arrow_type(kind)).take(pa.array(inverse))
+        case Type.DATE:
+            return pa.array((codes // DAY).astype(np.int32), mask=null).cast(ARROW[kind])
         case _:
             return pa.array(codes.astype(np.int64, copy=False), mask=null).cast(ARROW[kind])
+
+
+def fitted_array(values: list[Any], kind: Type) -> pa.Array:
+    """Values that `fit` has taken, or None, as an Arrow array of their type, which is no list."""
+    return pa.array([arrow_value(value, kind) for value in values] if kind is Type.DATE else values, type=ARROW[kind])
 
 
 def arrow_type(kind: Type) -> pa.DataType:
@@ -66,7 +76,7 @@ def arrow_value(value: Any, kind: Type | None) -> Any:
     if value is None or kind is None or kind is Type.ANY:
         return value if value is None else spelt(value)
     if not kind.is_list:
-        return value
+        return value // DAY if kind is Type.DATE else value
     mixed = item_of(kind) in (None, Type.ANY)
     return [spelt(item) if mixed else arrow_value(item, kind.part(at)) for at, item in enumerate(value)]
 
@@ -100,6 +110,8 @@ def seen(value: Any, kind: Type | None) -> Any:
     assert kind is not None
     if kind.is_list:
         return tuple(seen(item, kind.part(at)) for at, item in enumerate(value))
+    if kind is Type.DATE:
+        return moment_of(value).date()
     return pa.scalar(value, type=pa.int64()).cast(ARROW[kind]).as_py()
 
 
@@ -220,10 +232,17 @@ def _arrow_column(column: pa.ChunkedArray | pa.Array, kind: Type, symbols: Symbo
         )
     if kind is Type.TIMESTAMP and pa.types.is_timestamp(given):
         codes = _microseconds(column, kind)
-        return codes if not codes.size or (int(codes.min()) in MOMENTS and int(codes.max()) in MOMENTS) else None
+        return codes if _are_moments(codes) else None
+    if kind.is_moment and pa.types.is_date(given):
+        codes = column.cast(pa.date32()).cast(pa.int32()).to_numpy().astype(np.int64) * DAY
+        return codes if _are_moments(codes) else None
     if kind is Type.DURATION and pa.types.is_duration(given):
         return _microseconds(column, kind)
     return None
+
+
+def _are_moments(codes: Codes) -> bool:
+    return not codes.size or (int(codes.min()) in MOMENTS and int(codes.max()) in MOMENTS)
 
 
 def _is_text(given: pa.DataType) -> bool:

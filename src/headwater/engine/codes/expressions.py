@@ -2,7 +2,8 @@
 
 Arithmetic and comparison of numbers run on arrays. Functions over lists and strings run once per distinct
 combination of arguments. Where a term has no value (a division by zero, the first of an empty list) the
-binding is dropped; a result that no int64 holds is an error, never a wrong number.
+binding is dropped; a result that no int64 holds, or a moment outside the years 1 to 9999, is an
+error, never a wrong value.
 
 Null is a value: arithmetic and functions make null of it, `=` and `!=` tell it from others, an order (`<`) never
 holds for it. Where no null can be, none is looked for.
@@ -25,7 +26,8 @@ from headwater.core.functions.sizes import check_size
 from headwater.core.types import Type
 from headwater.core.widening import keeps, wider
 from headwater.engine.codes.batch import Batch
-from headwater.engine.codes.columns import from_arrow_values, stands_for_null, to_arrow
+from headwater.engine.codes.columns import from_arrow_values, seen, stands_for_null, to_arrow
+from headwater.engine.codes.fitting import MOMENTS
 from headwater.engine.codes.logic import NATIVE
 from headwater.engine.codes.symbols import (
     NULL,
@@ -43,10 +45,10 @@ from headwater.engine.codes.texts import at_once
 from headwater.engine.codes.ways import ways_of
 from headwater.language import syntax
 from headwater.plan.model import literal
-from headwater.program.types.typing import call_type, list_type
+from headwater.program.types.typing import arithmetic_type, call_type, list_type
 
 _EXTREMES = {"smaller": np.minimum, "smallest": np.minimum, "larger": np.maximum, "largest": np.maximum}
-_WHOLE = frozenset({Type.INT, Type.TIMESTAMP, Type.DURATION})  # codes that are the values themselves
+_WHOLE = frozenset({Type.INT, Type.TIMESTAMP, Type.DATE, Type.DURATION})  # codes that are the values themselves
 
 
 class Expressions:
@@ -172,17 +174,15 @@ class Expressions:
                 y = np.where(y == 0.0, 1.0, y)
             with np.errstate(all="ignore"):
                 return Value(float_codes(ARITHMETIC[op](x, y)), Type.FLOAT, ok)
-        kind = left.type
-        if {left.type, right.type} == {Type.TIMESTAMP, Type.DURATION}:
-            kind = Type.TIMESTAMP
-        elif (left.type is Type.TIMESTAMP and right.type is Type.TIMESTAMP) or right.type is Type.DURATION:
-            kind = Type.DURATION
+        kind = arithmetic_type(op, left.type, right.type) or left.type
         a, b = left.codes, right.codes
         if op == "%":
             ok = both(ok, b != 0)
             return Value(np.mod(a, np.where(b == 0, 1, b)), kind, ok)
         out, wrong = _exact(op, a, b)
-        if self._holds_nulls:
+        if kind.is_moment:
+            wrong |= (out < MOMENTS.start) | (out >= MOMENTS.stop)
+        elif self._holds_nulls:
             wrong |= out == NULL
         if not wrong.any():
             return Value(out, kind, ok)
@@ -192,6 +192,9 @@ class Expressions:
             wrong &= ok
         if wrong.any():
             at = int(np.flatnonzero(wrong)[0])
+            if kind.is_moment:
+                one, other = (seen(int(side.codes[at]), side.type) for side in (left, right))
+                raise EvaluationError(f"{one} {op} {other} lies outside the years 1 to 9999")
             shown = f"{int(a[at])} {op} {int(b[at])}"
             raise EvaluationError(f"{shown} does not fit into 64 bits; use floats (write 1.0 for 1)")
         return Value(out, kind, ok)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from headwater.core.functions.time_functions import DAY
 from headwater.core.types import Type, list_of
 from headwater.core.widening import widest
 
@@ -37,7 +38,7 @@ def type_of(value: Any) -> Type | None:
         return Type.LIST
     if isinstance(value, dt.datetime | np.datetime64):
         return Type.TIMESTAMP
-    return None
+    return Type.DATE if isinstance(value, dt.date) else None
 
 
 def is_null(value: Any) -> bool:
@@ -67,6 +68,8 @@ def fit(value: Any, kind: Type, *, nullable: bool = False) -> Any:
             return _tuple(value)
         case Type.TIMESTAMP:
             return _moment(value, found)
+        case Type.DATE if found in (Type.DATE, Type.TIMESTAMP, Type.STRING):
+            return _day(value, found)
         case Type.DURATION if found is Type.DURATION:
             return _whole(_span(value) // _MICROSECOND)
         case Type.DURATION if found is Type.INT:
@@ -149,12 +152,11 @@ def _tuple(value: Any) -> Any:
 
 
 def _moment(value: Any, found: Type | None) -> int:
-    """Microseconds since 1970 in UTC, from a datetime, an ISO text or a number of microseconds."""
+    """Microseconds since 1970 in UTC, from a datetime, a date, an ISO text or a number of microseconds."""
     if found is Type.STRING:
-        try:
-            value = dt.datetime.fromisoformat(value)
-        except ValueError:
-            raise ValueError(f"{shown(value)} is not a valid timestamp (write 2026-01-31T12:00:00)") from None
+        value = _from_iso(value, "timestamp (write 2026-01-31T12:00:00)")
+    if found is Type.DATE:
+        value = dt.datetime.combine(value, dt.time())
     if isinstance(value, dt.datetime):
         try:
             aware = value if value.tzinfo is None else value.astimezone(dt.UTC).replace(tzinfo=None)
@@ -170,6 +172,23 @@ def _moment(value: Any, found: Type | None) -> int:
     if number not in MOMENTS:
         raise ValueError(f"{shown(value)} lies outside the years 1 to 9999")
     return number
+
+
+def _day(value: Any, found: Type | None) -> int:
+    """The moment at which a day begins, from a date, its ISO text or the moment itself."""
+    if found is Type.STRING:
+        value = _from_iso(value, "date (write 2026-01-31)")
+    moment = _moment(value, Type.TIMESTAMP if found is Type.STRING else found)
+    if moment % DAY:
+        raise ValueError(f"{shown(value)} is a moment inside a day, not a date")
+    return moment
+
+
+def _from_iso(text: str, wanted: str) -> dt.datetime:
+    try:
+        return dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{shown(text)} is not a valid {wanted}") from None
 
 
 def _span(value: Any) -> dt.timedelta:

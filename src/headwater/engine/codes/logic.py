@@ -1,4 +1,4 @@
-"""Functions about nulls and truth, over whole columns: comparisons, three-valued logic, and the choice between values.
+"""Functions about nulls, truth and dates, over whole columns: comparisons, three-valued logic, choices between values.
 
 What they give is what `core.logic` and `core.builtins` say of single values; this is the same at the speed of arrays.
 One thing only columns can tell: a value that is not chosen (the other branch of an `if`, what follows the first known
@@ -14,8 +14,9 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from headwater.core.functions.time_functions import DAY
 from headwater.core.types import Type
-from headwater.engine.codes.symbols import Codes
+from headwater.engine.codes.symbols import NULL, Codes
 from headwater.engine.codes.term_values import Mask, Value, both, either
 
 
@@ -93,6 +94,18 @@ def _coalesce(terms: _Terms, args: list[Value], result: Type) -> Value:
     return found
 
 
+def _date_of(_: _Terms, args: list[Value], result: Type) -> Value:
+    (moment,) = args
+    days = moment.codes - moment.codes % DAY
+    null = moment.nulls
+    return Value(days if null is None else np.where(null, NULL, days), result, moment.ok, moment.nullable)
+
+
+def _same_codes(_: _Terms, args: list[Value], result: Type) -> Value:
+    (value,) = args
+    return Value(value.codes, result, value.ok, value.nullable)
+
+
 def _where(chosen: Mask, yes: Value, no: Value, *, nullable: bool | None = None) -> Value:
     ok: Mask | None = None
     if yes.ok is not None or no.ok is not None:
@@ -117,5 +130,7 @@ NATIVE: Mapping[str, Native] = MappingProxyType(
         "negated": _negated,
         "if": _if,
         "coalesce": _coalesce,
+        "date_of": _date_of,
+        "date_to_timestamp": _same_codes,
     }
 )

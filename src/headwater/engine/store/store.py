@@ -40,7 +40,7 @@ from headwater.engine.store.states import GHOST, GONE, MARKED
 from headwater.plan.model import Table
 
 _NARROW = np.iinfo(np.int32)
-_WIDE_TYPES = frozenset({Type.FLOAT, Type.TIMESTAMP, Type.DURATION})
+_WIDE_TYPES = frozenset({Type.FLOAT, Type.TIMESTAMP, Type.DATE, Type.DURATION})
 _FLOOR = 16
 _CHUNK = 1 << 16
 _FEW = 1024  # searching for so few rows costs less than identifying all

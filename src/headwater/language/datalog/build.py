@@ -22,6 +22,7 @@ _SPELT = {
     Type.STRING: "string str text",
     Type.BOOL: "bool boolean",
     Type.TIMESTAMP: "timestamp time",
+    Type.DATE: "date",
     Type.DURATION: "duration interval",
     Type.LIST: "list",
     Type.ANY: "any",

@@ -1,6 +1,7 @@
 """Calls as the types of their arguments ask for them, once these types are known.
 
-Where the arguments of a function go together, a text beside a moment is read as one: `if(C, T, "2024-02-29")`.
+Where a function takes a moment, a text is read as one: `datediff(T, "2024-02-29")`; where its arguments go together,
+so is a text beside a moment: `if(C, T, "2024-02-29")`.
 A moment is a number inside, so a cast that may get anything becomes the one for moments where it gets one.
 """
 
@@ -18,7 +19,12 @@ from headwater.language.terms import with_terms
 from headwater.program.types.literals import coerced
 from headwater.program.types.typing import arithmetic_type, call_type, list_type
 
-_OF_MOMENTS = {"try_to_string": "time_to_string", "try_to_int": "unix_timestamp"}
+_OF_MOMENTS = {**dict.fromkeys(("to_string", "try_to_string"), "time_to_string"), "try_to_int": "unix_timestamp"}
+_OF_DATES = {
+    **_OF_MOMENTS,
+    **dict.fromkeys(("to_string", "try_to_string"), "date_to_string"),
+    "try_to_timestamp": "date_to_timestamp",
+}
 _Typed = tuple[syntax.Term, Type | None]
 
 
@@ -66,24 +72,36 @@ def _typed(term: syntax.Term, variables: Mapping[str, Type | None], registry: Re
 
 
 def _call(call: syntax.Call, given: list[_Typed], registry: Registry) -> _Typed:
-    if [kind for _, kind in given] == [Type.TIMESTAMP]:
-        if call.function == "try_to_timestamp":
-            return given[0]
-        call = replace(call, function=_OF_MOMENTS.get(call.function, call.function))
+    kinds = [kind for _, kind in given]
+    if kinds == [Type.TIMESTAMP] and call.function == "try_to_timestamp":
+        return given[0]
+    if kinds in ([Type.TIMESTAMP], [Type.DATE]):
+        spelt = _OF_DATES if kinds == [Type.DATE] else _OF_MOMENTS
+        call = replace(call, function=spelt.get(call.function, call.function))
     function = lookup(registry, call.function)
     if function is None:
         return replace(call, args=tuple(arg for arg, _ in given)), None
-    if function.alike is not None and Type.TIMESTAMP in {kind for _, kind in given[function.alike :]}:
-        given = given[: function.alike] + [_moment(one) for one in given[function.alike :]]
+    wanted_here = (function.parameter(place) for place in range(len(given)))
+    given = [
+        _moment(one, wanted) if wanted is not None and wanted.is_moment else one
+        for one, wanted in zip(given, wanted_here, strict=True)
+    ]
+    if function.alike is not None and any(kind is not None and kind.is_moment for kind in kinds[function.alike :]):
+        alike = kinds[function.alike :]
+        wanted = Type.DATE if Type.TIMESTAMP not in alike else Type.TIMESTAMP
+        given = given[: function.alike] + [_moment(one, wanted) for one in given[function.alike :]]
     args = tuple(arg for arg, _ in given)
     return (call if args == call.args else replace(call, args=args)), call_type(
         function, args, tuple(k for _, k in given)
     )
 
 
-def _moment(given: _Typed) -> _Typed:
+def _moment(given: _Typed, wanted: Type) -> _Typed:
+    """A text as a date, where it is one and only dates stand beside it, else as a timestamp."""
     term, kind = given
     if not isinstance(term, syntax.Constant) or kind is not Type.STRING:
         return given
-    found = coerced(term, Type.TIMESTAMP)
+    found = coerced(term, wanted)
+    if found.type is kind:
+        found = coerced(term, Type.TIMESTAMP)
     return found, found.type

@@ -32,7 +32,7 @@ def worked_out(term: Term, registry: Registry) -> Constant | ListTerm:
     Raises NoValueError, or what a function raises on bad types.
     """
     value, kind = _typed(term, registry)
-    if value is None or (kind is Type.TIMESTAMP and isinstance(value, int)):
+    if value is None or (kind is not None and kind.is_moment and isinstance(value, int)):
         return Constant(value, kind, span=term.span)
     if kind is Type.FLOAT and isinstance(value, int):
         return Constant(float(value), kind, span=term.span)

@@ -1,4 +1,4 @@
-"""Literals where a column asks for another type: `3` in a float column, an ISO date where a timestamp stands.
+"""Literals where a column asks for another type: `3` in a float column, an ISO text where a timestamp or a date stands.
 
 A timestamp is microseconds since 1970-01-01 UTC; text without a time zone is read as UTC.
 """
@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from headwater.core.functions.casts import micros_of
+from headwater.core.functions.time_functions import DAY
 from headwater.core.types import Type
 from headwater.language import syntax
 
@@ -34,9 +35,12 @@ def coerced(constant: syntax.Constant, wanted: Type | None) -> syntax.Constant:
                 return replace(constant, value=float(value), type=Type.FLOAT)
             except OverflowError:
                 return constant
-        case Type.TIMESTAMP, Type.STRING, str(text):
+        case Type.TIMESTAMP | Type.DATE, Type.STRING, str(text):
             moment = microseconds(text)
-            return constant if moment is None else replace(constant, value=moment, type=Type.TIMESTAMP)
+            fits = moment is not None and (wanted is Type.TIMESTAMP or moment % DAY == 0)
+            return replace(constant, value=moment, type=wanted) if fits else constant
+        case Type.DATE, Type.TIMESTAMP, int(moment) if moment % DAY == 0:
+            return replace(constant, type=Type.DATE)
         case Type.TIMESTAMP, Type.INT, int():
             return replace(constant, type=Type.TIMESTAMP)
         case Type.ADDRESS, Type.STRING, str():
@@ -104,4 +108,6 @@ def _goal(
 
 def _beside(constant: syntax.Constant, other: Type | None) -> syntax.Constant:
     """A literal compared with a variable: only time and `null` need it, numbers compare as they are."""
-    return coerced(constant, other) if other is Type.TIMESTAMP or constant.value is None else constant
+    if other is not None and other.is_moment:
+        return coerced(constant, Type.TIMESTAMP)
+    return coerced(constant, other) if constant.value is None else constant

@@ -56,7 +56,7 @@ def call_type(function: Function, args: Sequence[Term], types: tuple[Type | None
     return function.result_type(types)
 
 
-_TIME = {
+_TIME = {  # a date is computed with as the moment at which it begins
     ("+", Type.TIMESTAMP, Type.DURATION): Type.TIMESTAMP,
     ("+", Type.DURATION, Type.TIMESTAMP): Type.TIMESTAMP,
     ("+", Type.DURATION, Type.DURATION): Type.DURATION,
@@ -81,12 +81,13 @@ def arithmetic_type(op: str, left: Type | None, right: Type | None) -> Type | No
         return Type.DURATION
     if left.is_numeric and right is Type.DURATION and op == "*":
         return Type.DURATION
+    left, right = (Type.TIMESTAMP if side is Type.DATE else side for side in (left, right))
     return _TIME.get((op, left, right))
 
 
 def adds_up(op: str, left: Type | None, right: Type | None) -> bool:
     """Whether arithmetic on these types means anything."""
-    computes = (Type.INT, Type.FLOAT, Type.TIMESTAMP, Type.DURATION, Type.ANY)
+    computes = (Type.INT, Type.FLOAT, Type.TIMESTAMP, Type.DATE, Type.DURATION, Type.ANY)
     if left is None or right is None:
         return all(side is None or side in computes for side in (left, right))
     return arithmetic_type(op, left, right) is not None

@@ -20,6 +20,10 @@ from headwater.program.model import Program
 from headwater.program.types.literals import coerced
 from headwater.program.types.typing import adds_up, aggregate_type, aggregates, term_type
 
+_CONVERSIONS = {
+    (Type.FLOAT, Type.INT): "convert it with `to_int`",
+    (Type.TIMESTAMP, Type.DATE): "take its day with `date_of`",
+}
 _COMPUTED = frozenset({"count", "sum", "avg", "msum", "mcount"})
 Variables = Mapping[str, Type | None]
 Columns = Mapping[str, tuple[Type | None, ...]]
@@ -95,6 +99,9 @@ def _literal(constant: syntax.Constant, column: Type, relation: str, place: int)
             "HW408", "this is not a moment in time", constant.span, hint='write it as "2026-01-31 08:00:00" (ISO 8601)'
         )
         return
+    if column is Type.DATE and constant.type in (Type.STRING, Type.TIMESTAMP):
+        yield Diagnostic("HW408", "this is not a date", constant.span, hint='write it as "2026-01-31" (ISO 8601)')
+        return
     message = f"column {place + 1} of `{relation}` is {column.value}, but this is {_kind(constant.type)}"
     yield Diagnostic("HW401", message, constant.span)
 
@@ -128,6 +135,8 @@ def _arithmetic(
             hint = f"`{lower.value}` is a constant; a variable is written `{capital(str(lower.value))}`"
         elif op == "+":
             hint = "texts are joined by `concat(A, B)`"
+    elif Type.DATE in sides and Type.INT in sides:
+        hint = "write `date_add(D, 5)`, or give the number a unit, as in `5 hours`, for a timestamp"
     elif Type.TIMESTAMP in sides and Type.INT in sides:
         hint = "give the number a unit, as in `5 minutes`"
     elif any(side is not None and side.is_list for side in sides) and op == "+":
@@ -155,6 +164,8 @@ def _call(call: syntax.Call, types: Variables, registry: Registry) -> Iterator[D
         return
     for place, arg in enumerate(call.args):
         given, wanted = term_type(arg, types, registry), function.parameter(place)
+        if isinstance(arg, syntax.Constant) and wanted is not None and wanted.is_moment:
+            given = coerced(arg, wanted).type
         if given is not None and wanted is not None and not flows(given, wanted):
             message = f"argument {place + 1} of `{call.function}` is {given.value}, but it takes {_kind(wanted)}"
             yield Diagnostic("HW405", message, arg.span or call.span)
@@ -188,7 +199,7 @@ def _unlike(
 ) -> Iterator[Diagnostic]:
     """Arguments that go together, and are of kinds that do not."""
     kinds = [term_type(arg, types, registry) for arg in args]
-    if Type.TIMESTAMP in kinds:
+    if any(kind is not None and kind.is_moment for kind in kinds):
         texts = [isinstance(arg, syntax.Constant) and arg.type is Type.STRING for arg in args]
         kinds = [
             coerced(arg, Type.TIMESTAMP).type if text and isinstance(arg, syntax.Constant) else kind
@@ -207,14 +218,15 @@ def _comparison(
     sides = [term_type(term, types, registry) for term in (left, right)]
     for place, term in ((0, left), (1, right)):
         if isinstance(term, syntax.Constant):
-            sides[place] = coerced(term, sides[1 - place]).type
+            other = sides[1 - place]
+            sides[place] = coerced(term, Type.TIMESTAMP if other is Type.DATE else other).type
     if comparable(*sides) or sides[0] is None or sides[1] is None:
         return
     hint = None
     word = next((term for term in (left, right) if is_symbol(term)), None)
     if word is not None and isinstance(word, syntax.Constant):
         hint = f"`{word.value}` is a constant; a variable is written `{capital(str(word.value))}`"
-    elif Type.TIMESTAMP in sides and Type.STRING in sides:
+    elif Type.STRING in sides and any(side is not None and side.is_moment for side in sides):
         hint = 'write the moment as "2026-01-31 08:00:00" (ISO 8601)'
     yield Diagnostic("HW404", f"`{op}` cannot compare {sides[0].value} with {sides[1].value}", span, hint=hint)
 
@@ -248,7 +260,7 @@ def head_problems(
                 "HW407",
                 f"column {place + 1} of `{name}` {why} {column.value}, but here it is {given.value}",
                 arg.span or rule.head.span,
-                hint="convert it with `to_int`" if given.is_numeric and column.is_numeric else None,
+                hint=_CONVERSIONS.get((given, column)),
             )
 
 

@@ -26,7 +26,7 @@ from headwater.rewrite.demand.computed_values import kinds_of
 
 Columns: TypeAlias = tuple[int, ...]
 
-_PLAIN = (None, Type.INT, Type.STRING, Type.ADDRESS, Type.BOOL, Type.TIMESTAMP, Type.DURATION, Type.FLOAT)
+_PLAIN = (None, Type.INT, Type.STRING, Type.ADDRESS, Type.BOOL, Type.TIMESTAMP, Type.DATE, Type.DURATION, Type.FLOAT)
 
 
 def fixed_columns(program: Program) -> dict[str, frozenset[int]]:

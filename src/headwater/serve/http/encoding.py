@@ -28,6 +28,7 @@ _KINDS = {
     pa.string(): Type.STRING,
     pa.bool_(): Type.BOOL,
     pa.timestamp("us"): Type.TIMESTAMP,
+    pa.date32(): Type.DATE,
     pa.duration("us"): Type.DURATION,
 }
 

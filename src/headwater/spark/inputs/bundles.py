@@ -271,12 +271,20 @@ def _surely_fits(column: pa.ChunkedArray, kind: Type) -> bool:
         case Type.BOOL:
             return pa.types.is_boolean(given)
         case Type.TIMESTAMP:
-            if not pa.types.is_timestamp(given) or not len(column):
-                return False
-            extremes = pc.min_max(column.cast(pa.timestamp("us", given.tz)).cast(pa.int64()))
-            return extremes["min"].as_py() in MOMENTS and extremes["max"].as_py() in MOMENTS
+            return (
+                pa.types.is_timestamp(given)
+                and bool(len(column))
+                and _are_moments(column.cast(pa.timestamp("us", given.tz)))
+            )
+        case Type.DATE:
+            return pa.types.is_date32(given) and bool(len(column)) and _are_moments(column.cast(pa.timestamp("us")))
         case _:
             return False
+
+
+def _are_moments(column: pa.ChunkedArray) -> bool:
+    extremes = pc.min_max(column.cast(pa.int64()))
+    return extremes["min"].as_py() in MOMENTS and extremes["max"].as_py() in MOMENTS
 
 
 # At the shard

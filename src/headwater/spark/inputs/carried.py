@@ -3,7 +3,7 @@
     taken = carried_in(frame)                       # in types that columns of relations have
     carried_out(rows, schema, "reach")              # in the types of `schema`
 
-A date is the moment at which its day begins, in UTC. Decimals, binaries, structs, maps, variants and intervals of
+Decimals, binaries, structs, maps, variants and intervals of
 months are texts from which the value comes back exactly; rules pass them on and compare them, and compute nothing with
 them. On the way out an integer becomes as narrow as Spark has it; one that does not fit is an error (HW834), never
 another number. What the recursion made wider than its first rows stays so.
@@ -39,8 +39,6 @@ def known_columns(schema: Any) -> dict[str, Type | Known | None]:
 
 
 def _known(kind: Any) -> Type | Known | None:
-    if isinstance(kind, st.DateType):
-        return Known(Type.TIMESTAMP, date=True)
     return Known(Type.STRING, opaque=kind.simpleString()) if _is_opaque(kind) else type_of(kind)
 
 
@@ -76,14 +74,12 @@ def _in_json(kind: Any) -> bool:
 def carried_in(frame: Any) -> Any:
     """The frame with its columns in types that relations have; a type that cannot go through stays as it is."""
     fields = frame.schema.fields
-    if not any(isinstance(field.dataType, st.DateType) or _is_opaque(field.dataType) for field in fields):
+    if not any(_is_opaque(field.dataType) for field in fields):
         return frame
     return frame.select(*(_in(sf.col(_quoted(field.name)), field.dataType).alias(field.name) for field in fields))
 
 
 def _in(column: Any, kind: Any) -> Any:
-    if isinstance(kind, st.DateType):
-        return sf.timestamp_seconds(sf.unix_date(column).cast("long") * _DAY)
     if not _is_opaque(kind):
         return column
     match kind:

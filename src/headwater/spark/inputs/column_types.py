@@ -1,8 +1,8 @@
 """Types of columns: Spark's, Arrow's and Headwater's.
 
-Integers of any width are `int`, floats and doubles `float`, both kinds of timestamp `timestamp`, day-time intervals
-`duration`, arrays `list`s of their items. Other Spark types (decimals, dates, maps, structs, binary) are refused, with
-the cast that helps.
+Integers of any width are `int`, floats and doubles `float`, both kinds of timestamp `timestamp`, dates `date`,
+day-time intervals `duration`, arrays `list`s of their items. Other Spark types (decimals, maps, structs, binary) are
+refused, with the cast that helps.
 
 On the way back `int` is a long, `float` a double, a list an array. A timestamp has no time zone only if no timestamp of
 the inputs had one.
@@ -30,12 +30,12 @@ _SCALARS: tuple[tuple[type[Any], Type], ...] = (
     (st.VarcharType, Type.STRING),
     (st.TimestampType, Type.TIMESTAMP),
     (st.TimestampNTZType, Type.TIMESTAMP),
+    (st.DateType, Type.DATE),
     (st.DayTimeIntervalType, Type.DURATION),
 )
 _IN_LISTS = (Type.BOOL, Type.INT, Type.FLOAT, Type.STRING)
 _HINTS: tuple[tuple[type[Any], str], ...] = (
     (st.DecimalType, "cast it to double, or to bigint"),
-    (st.DateType, "cast it to timestamp"),
     (st.BinaryType, "turn it into text, with hex or base64"),
     (st.StructType, "select its fields as columns"),
     (st.MapType, "explode it into rows"),
@@ -94,6 +94,7 @@ _SPARK = {
     pa.bool_(): st.BooleanType(),
     pa.duration("us"): st.DayTimeIntervalType(),
     pa.int32(): st.IntegerType(),
+    pa.date32(): st.DateType(),
 }
 
 

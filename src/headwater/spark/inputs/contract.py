@@ -260,4 +260,5 @@ def _flows(found: Type, wanted: Type) -> bool:
         flows(found, wanted)
         or (found is Type.INT and wanted is Type.DURATION)
         or (wanted is Type.TIMESTAMP and found in times)
+        or (wanted is Type.DATE and found is Type.STRING)
     )

@@ -149,12 +149,12 @@ def _direction(select: exp.Expr, at: int, column: SqlColumn, name: str) -> int:
 
     def is_step(each: exp.Expr) -> bool:
         each = _bare(each)
-        if column.type is Type.TIMESTAMP and isinstance(each, exp.Interval):
+        if column.type is not None and column.type.is_moment and isinstance(each, exp.Interval):
             each = _bare(each.this)
         text = str(each.this) if isinstance(each, exp.Literal) else ""
         return text.isdigit() and int(text) > 0
 
-    kinds = (Type.INT, Type.TIMESTAMP)
+    kinds = (Type.INT, Type.TIMESTAMP, Type.DATE)
     is_list = column.type is not None and column.type.is_list
     match node:
         case exp.Add() if column.type in kinds:

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from headwater.core.functions.time_functions import DAY
 from headwater.core.source import Span
 from headwater.core.types import Type
 from headwater.core.widening import item_of
@@ -39,13 +40,13 @@ from headwater.language.syntax import (
     Comparison,
     Condition,
     Constant,
+    Duration,
     Negation,
     Term,
     Variable,
     Wildcard,
 )
 
-_DAY = 86_400_000_000  # in microseconds
 _ONE, _TWO = Constant(1, Type.INT), Constant(2, Type.INT)
 
 
@@ -100,14 +101,14 @@ class Generators:
         item: SqlValue,
         node: exp.Expr,
     ) -> None:
-        shown = [(variable, SqlColumn("", item.type, item.nullable or found.outer, item.date, item.opaque))]
+        shown = [(variable, SqlColumn("", item.type, item.nullable or found.outer, item.is_null, item.opaque))]
         if position is not None:
             shown.insert(0 if found.first else 1, (position, SqlColumn("", Type.INT, found.outer)))
         if len(found.columns) != len(shown):
             message = f"{len(found.columns)} names for {len(shown)} columns"
             self.text.refuse("HW201", message, node, hint="name every column once, or none")
         columns = [
-            SqlColumn(name, column.type, column.nullable, column.date, column.opaque)
+            SqlColumn(name, column.type, column.nullable, column.is_null, column.opaque)
             for name, (_, column) in zip(found.columns, shown, strict=True)
         ]
         alias = found.alias or found.columns[-1]
@@ -133,18 +134,15 @@ class Generators:
         assert found.end is not None
         start, end = self.values.value(found.start), self.values.value(found.end)
         months = None if found.step is None else times.months(found.step)
-        if found.step is None and start.date:
-            found_step = constant(_DAY, Type.DURATION)
+        if found.step is None and start.type is Type.DATE:
+            found_step = constant(DAY, Type.DURATION)
         elif months is not None:
             found_step = constant(months, Type.INT)
         else:
             found_step = constant(1, Type.INT) if found.step is None else self.values.value(found.step)
-        if start.type is Type.TIMESTAMP and end.type is Type.TIMESTAMP:
-            wanted = Type.INT if months is not None else Type.DURATION
-        else:
-            wanted = Type.INT
-        kinds = {each.type for each in (start, end)}
-        if kinds not in ({Type.INT}, {Type.TIMESTAMP}) or found_step.type is not wanted:
+        moments = all(each.type is not None and each.type.is_moment for each in (start, end))
+        wanted = Type.DURATION if moments and months is None else Type.INT
+        if not (moments or start.type is end.type is Type.INT) or found_step.type is not wanted:
             message = f"`{self.text.written(node)}` counts neither whole numbers nor times"
             hint = "give whole numbers, or two times of one type and an INTERVAL"
             self.text.refuse("HW404", message, node, hint=hint)
@@ -170,15 +168,15 @@ class Generators:
         before: Term = Binary("-", place, _ONE, span=span)
         if months is not None:
             shift = Binary("*", before, Constant(months, Type.INT), span=span)
-            later = Call("time_later", (Constant("MONTH", Type.STRING), shift, start.term), span=span)
-            return SqlValue(later, Type.TIMESTAMP, False, start.date)
+            return replace(times.months_later(start, shift, span), nullable=False)
         if both_ways:
             minus, plus = Constant(-1, Type.INT), Constant(1, Type.INT)
             before = Binary("*", before, Call("if", (Call("is_less", (end.term, start.term)), minus, plus)), span=span)
         added = Binary("*", before, step.term, span=span)
-        size = step.term.value if isinstance(step.term, Constant) else None
-        whole = start.date and isinstance(size, int) and not size % _DAY
-        return SqlValue(Binary("+", start.term, added, span=span), start.type, False, whole)
+        found = SqlValue(Binary("+", start.term, added, span=span), start.type, False)
+        if start.type is not Type.DATE:
+            return found
+        return times.day_of(found, span) if _is_whole_days(step) else replace(found, type=Type.TIMESTAMP)
 
     def _variable(self, value: SqlValue, name: str, span: Span | None) -> Variable:
         if isinstance(value.term, Variable):
@@ -186,6 +184,12 @@ class Generators:
         variable = self.body.names.variable(name)
         self.body.goals.append(Assign(variable, value.term, span=span))
         return variable
+
+
+def _is_whole_days(step: SqlValue) -> bool:
+    size = step.term.value if isinstance(step.term, Constant) else None
+    micros = size.microseconds if isinstance(size, Duration) else size
+    return isinstance(micros, int) and micros % DAY == 0
 
 
 class Laterals:
@@ -214,7 +218,7 @@ class Laterals:
         for name, value in self.translator.read(query, inner):
             variable = self.body.names.variable(name)
             inner.goals.append(_is(variable, value.term))
-            columns.append(SqlColumn(name, value.type, value.nullable, value.date, value.opaque))
+            columns.append(SqlColumn(name, value.type, value.nullable, value.is_null, value.opaque))
             variables.append(variable)
         identity = inner.identity()
         self.body.goals += inner.goals

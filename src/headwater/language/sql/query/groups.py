@@ -53,10 +53,12 @@ class Grouped:
         value = constant(1, Type.INT) if isinstance(given[0], exp.Star) else self.values.value(given[0])
         if test is not None:
             truth = self.values.truth(test).term
-            value = SqlValue(Call("if", (truth, value.term, Constant(None, value.type))), value.type, True, value.date)
+            value = SqlValue(
+                Call("if", (truth, value.term, Constant(None, value.type))), value.type, True, value.is_null
+            )
         kind = list_of(value.type) if function == "collect" else _OF_AGGREGATE.get(function, value.type)
-        date = value.date and function in ("min", "max")
-        self.results.append(SqlValue(Constant(None, None), kind, function != "count", date))
+        is_null = value.is_null and function in ("min", "max")
+        self.results.append(SqlValue(Constant(None, None), kind, function != "count", is_null))
         if distinct and function in ("count", "sum", "avg", "collect"):
             self._distinct.append((at, function, self._variable(value)))
         else:

@@ -200,7 +200,8 @@ def _number_select(select: exp.Select) -> None:
     if select.args.get("distinct") is not None:
         if select.args["distinct"].args.get("on") or select.args.get("group") or _has_star(select):
             return
-        select.set("group", exp.Group(expressions=[item.unalias().copy() for item in select.expressions]))
+        places = range(1, len(select.expressions) + 1)  # a key that is a number would be taken for a place
+        select.set("group", exp.Group(expressions=[exp.Literal.number(place) for place in places]))
         select.set("distinct", None)
     order = select.args.get("order")
     keys = [] if order is None else [_key(select, each.copy()) for each in order.expressions]

@@ -341,7 +341,7 @@ class Queries:
         variable = body.names.variable("value")
         if not fenced.borrowed:
             body.goals.append(Atom(name, (variable, *(Wildcard() for _ in range(table.hidden))), span=table.span))
-            return SqlValue(variable, column.type, column.nullable, column.date, column.opaque)
+            return SqlValue(variable, column.type, column.nullable, column.is_null, column.opaque)
         del self.context.rules[before:]
         return self._borrowing_scalar(query, body, variable) or self._only(query, body)
 
@@ -363,7 +363,7 @@ class Queries:
         found = Atom(counted, (*borrowed, variable, many), span=span)
         nothing = Negation(Atom(counted, (*borrowed, Wildcard(), many), span=span), span=span)
         body.choices = both(body.choices, [[found], [nothing, Assign(variable, Constant(None, column.type))]])
-        return SqlValue(variable, column.type, True, column.date, column.opaque)
+        return SqlValue(variable, column.type, True, column.is_null, column.opaque)
 
     def _looked_up(self, query: exp.Expr, body: Body, name: str) -> tuple[SqlTable, list[Variable]] | None:
         """A plain subquery whose borrowed columns are equated with its own: it need not know which are asked for."""
@@ -377,7 +377,7 @@ class Queries:
             return None
         borrowed = [each.variable for each in inner.borrowed.values()]
         value = found[0][1]
-        columns = [SqlColumn(found[0][0], value.type, value.nullable, value.date, value.opaque)]
+        columns = [SqlColumn(found[0][0], value.type, value.nullable, value.is_null, value.opaque)]
         columns += [each.column for each in inner.borrowed.values()]
         head = [value.term, *borrowed, *inner.identity()]
         return self.context.emit(name, head, inner.goals, inner.choices, self.text.span(query), columns), borrowed
@@ -437,7 +437,7 @@ class Queries:
         body.choices = both(body.choices, [[found], [nothing, Assign(variable, empty)]])
         if function == "count":
             return SqlValue(variable, Type.INT, False)
-        return SqlValue(variable, value.type, True, value.date and function in ("min", "max"))
+        return SqlValue(variable, value.type, True, value.is_null and function in ("min", "max"))
 
 
 def _unbracketed(query: exp.Expr) -> exp.Expr:
@@ -449,5 +449,5 @@ def _unbracketed(query: exp.Expr) -> exp.Expr:
 def widened(name: str, given: Sequence[SqlValue | SqlColumn]) -> SqlColumn:
     """The column that holds all of these."""
     kind = widest(each.type for each in given if not each.is_null)
-    nullable, date = any(each.nullable for each in given), all(each.date for each in given)
-    return SqlColumn(name, kind, nullable, date, next((each.opaque for each in given if each.opaque), None))
+    nullable, is_null = any(each.nullable for each in given), all(each.is_null for each in given)
+    return SqlColumn(name, kind, nullable, is_null, next((each.opaque for each in given if each.opaque), None))

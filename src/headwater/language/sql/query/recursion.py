@@ -131,8 +131,8 @@ class Recursion:
     def _as_sets(self, names: list[str]) -> list[list[SqlColumn]]:
         """Rules for all views as sets under these names; and the columns that they have."""
         self.translator.recursive = self.translator.recursive | set(names)
-        # Where dates and nulls can be is found out by trying: at first all may be dates, and there are no nulls.
-        columns = [[SqlColumn(name, date=True) for name in self._columns(view)] for view in self.group]
+        # Types and nulls are found out by trying: at first no type is known, and there are no nulls.
+        columns = [[SqlColumn(name, is_null=True) for name in self._columns(view)] for view in self.group]
         before = self.context.marked()
         while True:
             self._inner.clear()
@@ -201,7 +201,7 @@ class Recursion:
                 column.name,
                 _settled(column.type, [values[place] for values in found]),
                 column.nullable or any(values[place].nullable for values in found),
-                all(values[place].date for values in found),
+                all(values[place].is_null for values in found),
                 self._opaque(view, column, [values[place] for values in found]),
             )
             for place, column in enumerate(table.columns)
@@ -256,7 +256,8 @@ class Recursion:
         self.context.rules += made(name, head, body.goals, ALWAYS, part.span)
         pairs = zip(shown, part.columns, strict=True)
         return [
-            SqlValue(variable, column.type, column.nullable, column.date, column.opaque) for variable, column in pairs
+            SqlValue(variable, column.type, column.nullable, column.is_null, column.opaque)
+            for variable, column in pairs
         ]
 
     def _aggregates(self, view: SqlView) -> dict[int, str]:

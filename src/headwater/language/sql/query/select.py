@@ -66,7 +66,7 @@ class Selects:
         distinct = distinct or select.args.get("distinct") is not None
         branch = self._branch(select, body, order)
         columns = [
-            SqlColumn(item.name, value.type, value.nullable, value.date, value.opaque)
+            SqlColumn(item.name, value.type, value.nullable, value.is_null, value.opaque)
             for item, value in zip(branch.items, branch.values, strict=True)
         ]
         head: list[Term | Aggregate] = [value.term for value in branch.values]
@@ -371,9 +371,7 @@ class Selects:
             self.text.refuse("HW117", message, node, hint="aggregate over the recursive view, from outside")
         found = [values.value(each) for each in given]
         kind = Type.INT if "count" in function else found[-1].type
-        return SqlValue(found[-1].term, kind, True, found[-1].date and kind is Type.TIMESTAMP), Aggregate(
-            function, tuple(each.term for each in found), span=span
-        )
+        return SqlValue(found[-1].term, kind), Aggregate(function, tuple(each.term for each in found), span=span)
 
 
 def _spelt_out(node: exp.Expr, known: dict[str, exp.Expr], body: Body) -> exp.Expr:

@@ -141,7 +141,9 @@ class Windows:
             value = self.values.value(given)
         if test is not None:
             truth = self.values.truth(test).term
-            value = SqlValue(Call("if", (truth, value.term, Constant(None, value.type))), value.type, True, value.date)
+            value = SqlValue(
+                Call("if", (truth, value.term, Constant(None, value.type))), value.type, True, value.is_null
+            )
         number, other = 1, NULL
         if type(node) in _SHIFTS:
             number = self._whole(node.args.get("offset"), 1, place)
@@ -198,7 +200,7 @@ class Windows:
     def _measure(self, keys: list[exp.Expr], node: exp.Expr) -> SqlValue:
         """The value that a RANGE measures its distance by."""
         found = self.values.value(keys[0].this) if len(keys) == 1 else NULL
-        if found.type not in (Type.INT, Type.FLOAT, Type.TIMESTAMP, Type.DURATION):
+        if found.type not in (Type.INT, Type.FLOAT, Type.TIMESTAMP, Type.DATE, Type.DURATION):
             hint = "order by one number or time, or count rows: ROWS BETWEEN ..."
             self.text.refuse("HW117", "RANGE with a distance needs one number or time to order by", node, hint=hint)
         return found
@@ -233,12 +235,12 @@ class Windows:
         collected = self._relation()
         atom = Atom(rows, (*kept, row), span=span)
         self.context.emit(collected, [*kept, Aggregate("collect", (row,), span=span)], [atom], ALWAYS, span)
-        function, kind, date = self._kind(call)
+        function, kind, is_null = self._kind(call)
         everything = names.variable("rows")
         asked = Call(function, (everything, Constant(self._said(call, frame, keys), Type.STRING)), span=span)
         found = self._row_by_row(Atom(collected, (*kept, everything), span=span), everything, asked, span)
         self.body.goals.append(Atom(found, (Wildcard(), Wildcard(), number, value), span=span))
-        return SqlValue(value, kind, call.function not in (*_RANKS.values(), "count"), date)
+        return SqlValue(value, kind, call.function not in (*_RANKS.values(), "count"), is_null)
 
     def _row_by_row(self, atom: Atom, rows: Variable, asked: Call, span: Span | None) -> str:
         """The relation of the numbers of rows and what was computed for them, from lists of both."""
@@ -269,12 +271,12 @@ class Windows:
         return self.context.relation(f"{self.body.owner}'window")
 
     def _kind(self, call: _Call) -> tuple[str, Type | None, bool]:
-        """The function that computes it, the type of its values, and whether they are dates."""
+        """The function that computes it, the type of its values, and whether they are nothing but null."""
         if call.function in _FLOATS:
             return "windowed_floats", Type.FLOAT, False
         if call.function in _RANKS.values() or call.function == "count":
             return "windowed_ints", Type.INT, False
-        return "windowed_same", call.value.type, call.value.date and call.function != "sum"
+        return "windowed_same", call.value.type, call.value.is_null and call.function != "sum"
 
     def _said(self, call: _Call, frame: _Frame, keys: list[exp.Expr]) -> str:
         bounds = ["-" if bound is None else repr(bound) for bound in (frame.low, frame.high)]

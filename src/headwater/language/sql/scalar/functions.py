@@ -38,8 +38,8 @@ def _some(name: str) -> Build:
 
     def build(values: list[SqlValue], span: Span | None) -> SqlValue:
         kind = widest(value.type for value in values if not value.is_null)
-        nullable, date = (all(each) for each in zip(*((value.nullable, value.date) for value in values), strict=True))
-        return replace(called(name, values, kind, span), nullable=nullable, date=date)
+        nullable, is_null = (all(each) for each in zip(*((one.nullable, one.is_null) for one in values), strict=True))
+        return replace(called(name, values, kind, span), nullable=nullable, is_null=is_null)
 
     return build
 
@@ -51,7 +51,7 @@ def _best(name: str, rules: str) -> Build:
     """
 
     def build(values: list[SqlValue], span: Span | None) -> SqlValue:
-        plain = {value.type for value in values} in ({Type.INT}, {Type.TIMESTAMP})
+        plain = {value.type for value in values} in ({Type.INT}, {Type.TIMESTAMP}, {Type.DATE})
         return _some(rules if plain and not any(value.nullable for value in values) else name)(values, span)
 
     return build

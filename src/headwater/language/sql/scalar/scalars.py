@@ -43,7 +43,10 @@ _CASTS = {
     Type.BOOL: "try_to_bool",
     Type.TIMESTAMP: "try_to_timestamp",
 }
-_CASTS_OF_TIMES = {Type.INT: "unix_timestamp", Type.STRING: "time_to_string"}
+_CASTS_OF: dict[Type | None, dict[Type, str]] = {
+    Type.TIMESTAMP: {Type.INT: "unix_timestamp", Type.STRING: "time_to_string"},
+    Type.DATE: {Type.INT: "unix_timestamp", Type.STRING: "date_to_string", Type.TIMESTAMP: "date_to_timestamp"},
+}
 _CONDITIONS = (
     exp.And | exp.Or | exp.Not | exp.Is | exp.NullSafeEQ | exp.NullSafeNEQ | exp.Between | exp.In | exp.Exists
     | exp.EQ | exp.NEQ | exp.LT | exp.LTE | exp.GT | exp.GTE
@@ -82,7 +85,7 @@ class Values:
                 found = self.body.column(node)
                 column = found.column
                 self._refuse_opaque(node, column)
-                return SqlValue(found.variable, column.type, column.nullable, column.date, column.opaque)
+                return SqlValue(found.variable, column.type, column.nullable, column.is_null, column.opaque)
             case exp.Boolean():
                 return constant(bool(node.this), Type.BOOL, span)
             case exp.Null():
@@ -235,7 +238,7 @@ class Values:
         assert isinstance(node, exp.Binary)
         months = times.months_in(node)
         if months is not None:
-            return times.months_later(self.value(months[0]), months[1], span)
+            return times.months_later(self.value(months[0]), Constant(months[1], Type.INT), span)
         left, right = self.value(node.this), self.value(node.expression)
         sign = _ARITHMETIC[type(node)]
         later = times.days_later(left, right, sign, span)
@@ -246,10 +249,12 @@ class Values:
             message = f"`{sign}` does not work on {left.type.value} and {right.type.value}"
             hint = "texts are joined by ||" if sign == "+" else "cast one side: CAST(... AS INT)"
             self.text.refuse("HW403", message, node, hint=hint)
-        term = Binary(sign, left.term, right.term, span=span)
-        date = kind is Type.TIMESTAMP and any(one.date for one in (left, right)) and _has_whole_days(node)
-        date = date or left.is_null or right.is_null  # whether it is one is not known yet
-        return SqlValue(term, kind, left.nullable or right.nullable, date)
+        found = SqlValue(Binary(sign, left.term, right.term, span=span), kind, left.nullable or right.nullable)
+        if left.is_null or right.is_null:
+            return replace(found, type=None, is_null=True)
+        if kind is Type.TIMESTAMP and Type.DATE in (left.type, right.type) and _has_whole_days(node):
+            return times.day_of(found, span)
+        return found
 
     def _divided(self, node: exp.Expr, span: Span | None) -> SqlValue:
         left, right = self.value(node.this), self.value(node.expression)
@@ -291,25 +296,26 @@ class Values:
         inner = self.value(node.this)
         name = str(node.args["to"].this.value if node.args["to"].this else "")
         if inner.is_null:
-            kind = Type.TIMESTAMP if name == "DATE" else type_named(name, node.args["to"].expressions)
+            kind = type_named(name, node.args["to"].expressions)
             if kind is not None:
-                return SqlValue(Constant(None, kind, span=span), kind, True, name == "DATE")
-        if name == "DATE":
-            written = isinstance(node.this, exp.Literal) and node.this.is_string
-            return times.as_date(self._moment(node, span) if written else inner, span)
+                return SqlValue(Constant(None, kind, span=span), kind)
         kind = type_named(name, node.args["to"].expressions)
         if kind is None:
             hint = FIXES.get(name.lower(), "cast to INT, DOUBLE, STRING, BOOLEAN, TIMESTAMP or DATE")
             self._refuse(node, f"there is no cast to {name}", hint)
         if kind is inner.type:
-            return replace(inner, date=False)
-        if kind is Type.STRING and inner.date:
-            return as_text(inner)
-        if isinstance(node.this, exp.Literal) and kind is Type.TIMESTAMP and node.this.is_string:
-            return self._moment(node, span)
-        called = _CASTS_OF_TIMES.get(kind) if inner.type is Type.TIMESTAMP else _CASTS.get(kind)
+            return inner
+        if isinstance(node.this, exp.Literal) and kind.is_moment and node.this.is_string:
+            inner = self._moment(node, span)
+        if kind is Type.DATE:
+            return times.as_date(inner, span)
+        if kind is inner.type:
+            return inner
+        called = _CASTS_OF.get(inner.type, _CASTS).get(kind)
         if called is None:
-            self._refuse(node, f"there is no cast to {kind.value}", "cast to INT, DOUBLE, STRING, BOOLEAN or TIMESTAMP")
+            self._refuse(
+                node, f"there is no cast to {kind.value}", "cast to INT, DOUBLE, STRING, BOOLEAN, TIMESTAMP or DATE"
+            )
         return SqlValue(Call(called, (inner.term,), span=span), kind, True)
 
     def _moment(self, node: exp.Expr, span: Span | None) -> SqlValue:
@@ -331,7 +337,7 @@ class Values:
     def _null_if(self, node: exp.Expr, span: Span | None) -> SqlValue:
         left = self.value(node.this)
         same = Call("is_equal", (left.term, self.term(node.expression)), span=span)
-        return SqlValue(Call("if", (same, Constant(None, None), left.term), span=span), left.type, True, left.date)
+        return SqlValue(Call("if", (same, Constant(None, None), left.term), span=span), left.type, True, left.is_null)
 
     def _converted(self, node: exp.Expr, span: Span | None) -> SqlValue:
         if node.this is None:
@@ -375,8 +381,7 @@ class Values:
     def _choose(self, test: exp.Expr, yes: SqlValue, no: SqlValue, span: Span | None) -> SqlValue:
         kinds = [each.type for each in (yes, no) if not each.is_null]
         call = Call("if", (self.truth(test).term, yes.term, no.term), span=span)
-        date = yes.date and no.date
-        return SqlValue(call, widest(kinds), yes.nullable or no.nullable, date)
+        return SqlValue(call, widest(kinds), yes.nullable or no.nullable, yes.is_null and no.is_null)
 
     # Functions
 
@@ -412,8 +417,7 @@ class Values:
             hint = meant(name, list(self.body.context.registry))
             self.text.refuse("HW202", f"there is no function `{node.this}`", node, hint=hint)
         kind = function.result_type(tuple(value.type for value in values))
-        found = called(function.name, values, kind, span, nullable=True)
-        return replace(found, date=function.name in times.DATES)
+        return called(function.name, values, kind, span, nullable=True)
 
     def _refuse(self, node: exp.Expr, message: str, hint: str) -> NoReturn:
         self.text.refuse("HW117", message, node, hint=hint)
@@ -440,11 +444,7 @@ def as_text(value: SqlValue) -> SqlValue:
     """The value as Spark writes it where a text is wanted."""
     if value.type is Type.STRING:
         return value
-    if value.date:
-        return SqlValue(
-            Call("format_time", (value.term, Constant("%Y-%m-%d", Type.STRING))), Type.STRING, value.nullable
-        )
-    called = "time_to_string" if value.type is Type.TIMESTAMP else "try_to_string"
+    called = _CASTS_OF.get(value.type, _CASTS)[Type.STRING]
     return SqlValue(Call(called, (value.term,)), Type.STRING, value.nullable)
 
 
@@ -490,18 +490,18 @@ def _comparable(left: Type | None, right: Type | None) -> bool:
     if left is None or right is None or left is right:
         return True
     pair = {left, right}
-    return (
-        pair <= {Type.INT, Type.FLOAT} or pair <= {Type.STRING, Type.ADDRESS} or pair == {Type.STRING, Type.TIMESTAMP}
-    )
+    if left.is_moment or right.is_moment:
+        return pair <= {Type.STRING, Type.TIMESTAMP, Type.DATE}
+    return pair <= {Type.INT, Type.FLOAT} or pair <= {Type.STRING, Type.ADDRESS}
 
 
 def _counts(left: Type, right: Type) -> bool:
     """Whether arithmetic may mean something: the checks know more of durations and times."""
-    return {left, right} <= {Type.INT, Type.FLOAT, Type.TIMESTAMP, Type.DURATION}
+    return {left, right} <= {Type.INT, Type.FLOAT, Type.TIMESTAMP, Type.DATE, Type.DURATION}
 
 
 def _arithmetic(left: Type | None, right: Type | None) -> Type | None:
-    pair = {left, right}
+    pair = {Type.TIMESTAMP if side is Type.DATE else side for side in (left, right)}
     if pair == {Type.TIMESTAMP, Type.DURATION}:
         return Type.TIMESTAMP
     if pair == {Type.TIMESTAMP}:

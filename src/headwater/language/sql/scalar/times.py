@@ -1,33 +1,35 @@
-"""Dates and moments of SQL as terms. A date is the timestamp at which its day begins, and is written as a date."""
+"""Dates and moments of SQL as terms."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from sqlglot import exp
 
+from headwater.core.functions.time_functions import DAY
 from headwater.core.source import Span
 from headwater.core.types import Type
 from headwater.language.sql.scalar.value import SqlValue, constant
 from headwater.language.sql.text.parsed import SqlText
 from headwater.language.syntax import Binary, Call, Constant, Term
 
-DATES = frozenset({"date_add", "add_months", "last_day", "trunc_date"})  # functions whose moments are dates
-_DAY = 86_400_000_000
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _CODES = frozenset("YmdHMSyfjbBaAIp")
 
 
 def as_date(value: SqlValue, span: Span | None) -> SqlValue:
     """The day of a moment, or of a text that spells one; null if it spells none."""
-    if value.date:
+    if value.type is Type.DATE:
         return value
     if isinstance(value.term, Constant) and isinstance(value.term.value, int) and value.type is Type.TIMESTAMP:
-        midnight = value.term.value - value.term.value % _DAY
-        return replace(constant(midnight, Type.TIMESTAMP, span), date=True)
-    day = Constant("day", Type.STRING)
-    return SqlValue(Call("trunc_date", (day, _moment(value, span)), span=span), Type.TIMESTAMP, True, True)
+        return constant(value.term.value - value.term.value % DAY, Type.DATE, span)
+    nullable = value.nullable or value.type is not Type.TIMESTAMP
+    return day_of(SqlValue(_moment(value, span), Type.TIMESTAMP, nullable), span)
+
+
+def day_of(value: SqlValue, span: Span | None) -> SqlValue:
+    """The date of a moment."""
+    return SqlValue(Call("date_of", (value.term,), span=span), Type.DATE, value.nullable)
 
 
 def months(node: exp.Expr) -> int | None:
@@ -49,32 +51,35 @@ def months_in(node: exp.Binary) -> tuple[exp.Expr, int] | None:
     return None
 
 
-def months_later(given: SqlValue, count: int, span: Span | None) -> SqlValue:
-    later = Constant("MONTH", Type.STRING), Constant(count, Type.INT)
-    return SqlValue(Call("time_later", (*later, _moment(given, span)), span=span), Type.TIMESTAMP, True, given.date)
+def months_later(given: SqlValue, count: Term, span: Span | None) -> SqlValue:
+    """So many months later: a date stays one."""
+    if given.type is Type.DATE:
+        return SqlValue(Call("add_months", (given.term, count), span=span), Type.DATE, True)
+    later = Call("time_later", (Constant("MONTH", Type.STRING), count, _moment(given, span)), span=span)
+    return SqlValue(later, None if given.is_null else Type.TIMESTAMP, True, given.is_null)
 
 
 def days_later(date: SqlValue, days: SqlValue, sign: str, span: Span | None) -> SqlValue | None:
     """A date so many days later or earlier; None if it is no date, or no number of days."""
-    if not date.date or date.is_null or days.type is not Type.INT or sign not in "+-":
+    if date.type is not Type.DATE or days.type is not Type.INT or sign not in "+-":
         return None
     number = days.term if sign == "+" else Binary("-", Constant(0, Type.INT), days.term, span=span)
     call = Call("date_add", (date.term, number), span=span)
-    return SqlValue(call, Type.TIMESTAMP, date.nullable or days.nullable, True)
+    return SqlValue(call, Type.DATE, date.nullable or days.nullable)
 
 
 def converted(text: SqlText, node: exp.Expr, given: SqlValue, span: Span | None) -> SqlValue:
     """`to_date`, `to_timestamp`, `unix_timestamp`, `from_unixtime` and `date_format` of a value."""
     pattern = node.args.get("format")
     match node:
-        case exp.TsOrDsToDate() if pattern is None or given.type is Type.TIMESTAMP:
+        case exp.TsOrDsToDate() if pattern is None or (given.type is not None and given.type.is_moment):
             return as_date(given, span)
         case exp.TsOrDsToDate():
             return as_date(SqlValue(_parsed(text, given, pattern, span), Type.TIMESTAMP), span)
         case exp.StrToTime():
             return SqlValue(_parsed(text, given, pattern, span), Type.TIMESTAMP, True)
         case exp.StrToUnix():
-            moment = given.term if given.type is Type.TIMESTAMP else _parsed(text, given, pattern, span)
+            moment = _parsed(text, given, pattern, span) if given.type is Type.STRING else given.term
             return SqlValue(Call("unix_timestamp", (moment,), span=span), Type.INT, True)
         case exp.UnixToStr():
             moment = Call("try_to_timestamp", (given.term,), span=span)
@@ -85,7 +90,11 @@ def converted(text: SqlText, node: exp.Expr, given: SqlValue, span: Span | None)
 
 
 def _moment(value: SqlValue, span: Span | None) -> Term:
-    return value.term if value.type is Type.TIMESTAMP else Call("try_to_timestamp", (value.term,), span=span)
+    return (
+        value.term
+        if value.type is not None and value.type.is_moment
+        else Call("try_to_timestamp", (value.term,), span=span)
+    )
 
 
 def _parsed(text: SqlText, given: SqlValue, pattern: exp.Expr | None, span: Span | None) -> Term:

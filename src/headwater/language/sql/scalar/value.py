@@ -16,13 +16,8 @@ class SqlValue:
     term: Term
     type: Type | None = None
     nullable: bool = True
-    date: bool = False  # a timestamp that is a date (the moment at which its day begins), or nothing but null
+    is_null: bool = False  # nothing but null, or not known yet: it goes with every type
     opaque: str | None = None  # a column of this type, which is only passed on
-
-    @property
-    def is_null(self) -> bool:
-        """Whether it is a bare null, which goes with every type."""
-        return self.type is None and self.date
 
     @property
     def is_list(self) -> bool:

@@ -26,13 +26,8 @@ class SqlColumn:
     name: str
     type: Type | None = None
     nullable: bool = False
-    date: bool = False  # timestamps that are dates (the moment at which a day begins), or nothing but nulls
+    is_null: bool = False  # nothing but nulls, or not known yet: it goes with every type
     opaque: str | None = None  # the name of a type that is only passed on: its values are texts that stand for others
-
-    @property
-    def is_null(self) -> bool:
-        """Whether it holds bare nulls only, which go with every type."""
-        return self.type is None and self.date
 
 
 @dataclass(slots=True)
@@ -101,7 +96,6 @@ class Known:
     """What is known of a column from outside: see `SqlColumn`."""
 
     type: Type | None
-    date: bool = False
     opaque: str | None = None
 
 
@@ -111,6 +105,6 @@ Schema: TypeAlias = Mapping[str, Type | Known | None]
 
 def known_table(name: str, schema: Schema, *, key: Iterable[str] = ()) -> SqlTable:
     known = [(column, kind if isinstance(kind, Known) else Known(kind)) for column, kind in schema.items()]
-    columns = [SqlColumn(column, kind.type, kind.type is not None, kind.date, kind.opaque) for column, kind in known]
+    columns = [SqlColumn(column, kind.type, kind.type is not None, opaque=kind.opaque) for column, kind in known]
     places = tuple(list(schema).index(each) for each in key) or None
     return SqlTable(name, columns, hidden=0 if places else 1, key=places, base=True)

@@ -15,6 +15,7 @@ _NAMES = {
     Type.STRING: ("string", "varchar", "char", "text"),
     Type.BOOL: ("boolean", "bool"),
     Type.TIMESTAMP: ("timestamp", "timestamp_ntz", "timestamp_ltz", "timestamptz", "timestampntz"),
+    Type.DATE: ("date",),
     Type.DURATION: ("interval", "duration"),
     Type.LIST: ("array", "list"),
     Type.ADDRESS: ("address",),
@@ -27,7 +28,6 @@ _MOST_DIGITS = 18  # that every integer of 64 bits can have
 FIXES: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(_DECIMALS, "take DOUBLE, or BIGINT for a number of the smallest unit, such as cents"),
-        "date": "take TIMESTAMP, and CAST(... AS DATE) where only the day counts",
         "binary": "take STRING, with hex or base64 in it",
         "map": "take a table of keys and values",
         "struct": "take a column per field",
@@ -50,6 +50,8 @@ def widest(kinds: Iterable[Type | None]) -> Type | None:
     found = set(kinds)
     if found == {Type.INT, Type.FLOAT}:
         return Type.FLOAT
+    if found == {Type.DATE, Type.TIMESTAMP}:
+        return Type.TIMESTAMP
     if len(found) > 1 and all(kind is not None and kind.is_list for kind in found):
         return list_of(items_of_all(item_of(kind) for kind in found))
     return found.pop() if len(found) == 1 else None

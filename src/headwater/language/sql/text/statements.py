@@ -462,7 +462,7 @@ class _Reader(Cursor):
         if kind is None:
             fix = FIXES.get(tokens[1].text.lower())
             message = f"no column has the type {tokens[1].text}" if fix else f"there is no type `{tokens[1].text}`"
-            note = "the types are INT, BIGINT, DOUBLE, STRING, BOOLEAN, TIMESTAMP, ARRAY and their kin"
+            note = "the types are INT, BIGINT, DOUBLE, STRING, BOOLEAN, TIMESTAMP, DATE, ARRAY and their kin"
             self.text.refuse("HW109", message, tokens[1], note=note, hint=fix)
         words = [token.text.upper() for token in behind]
         self._refuse_options(behind)
