@@ -52,8 +52,13 @@ def counted(frame: Any) -> Bag:
     return Counter(map(tuple, frame.collect()))
 
 
-@pytest.mark.parametrize(("shards", "declared"), [(1, ""), (2, DECLARED)])
-def test_agree_streams_with_equal_rows_and_nulls(spark: Any, tmp_path: Path, shards: int, declared: str) -> None:
+@pytest.mark.parametrize(
+    ("shards", "declared", "version"), [(1, "", ""), (2, DECLARED, "_commit_version"), (2, "", "_batch_id")]
+)
+def test_agree_streams_with_equal_rows_and_nulls(
+    spark: Any, tmp_path: Path, shards: int, declared: str, version: str
+) -> None:
+    """`version`: the column with the numbers of commits, which is no column of the table."""
     source, output, checkpoint = tmp_path / "in", tmp_path / "out", str(tmp_path / "check")
     dice = random.Random(shards)
     held: Bag = Counter()
@@ -62,11 +67,12 @@ def test_agree_streams_with_equal_rows_and_nulls(spark: Any, tmp_path: Path, sha
     for restart in range(2):
         for batch in (2 * restart, 2 * restart + 1):
             feed = random_feed(dice, 14)
-            drop(source, batch, feed)
+            numbered = [{**row, version: 100 * batch + at} for at, row in enumerate(feed)] if version else feed
+            drop(source, batch, numbered)
             held = follow(held, feed)
             duck.load({"flight": list(held.elements())})
             after[batch] = {view: duck.run(query) for view, query in VIEWS.items()}
-        inputs = {"flight": stream(spark, source, SCHEMA)}
+        inputs = {"flight": stream(spark, source, f"{SCHEMA}, {version} long" if version else SCHEMA)}
         query = hws.maintain(
             declared + TEXT, inputs, checkpoint=checkpoint, output=str(output), shards=shards, trigger=NOW
         )

@@ -22,7 +22,7 @@ from headwater.core.functions.registry import USER_FUNCTIONS
 from headwater.core.types import Type
 from headwater.core.widening import flows
 from headwater.files.header import HeaderError, Match, match
-from headwater.files.rows import CHANGE_TYPE, VERSIONS, Expected
+from headwater.files.rows import CHANGE_TYPE, FEED_COLUMNS, VERSIONS, Expected
 from headwater.pipeline import CompiledProgram
 from headwater.program.inputs import require_inputs
 from headwater.program.model import Program, Relation, Shown
@@ -33,7 +33,7 @@ from headwater.spark.inputs.column_types import arrow_type, hint_for, type_of, w
 
 ORDER = "_order"
 CORRUPT = "_corrupt_record"
-_BESIDE = frozenset({CHANGE_TYPE, ORDER, CORRUPT})  # columns that are not the relation's
+_BESIDE = frozenset({ORDER, CORRUPT})  # columns that are not the relation's, as those of a feed are not
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,8 @@ def program_of(given: CompiledProgram | str, frames: Iterable[tuple[str, Any]]) 
     tables: dict[str, dict[str, Type | str | None]] = {}
     for name, frame in frames:
         known = columns_of(frame.schema)
-        tables.setdefault(name, {column: kind for column, kind in known.items() if column not in _BESIDE})
+        beside = _BESIDE | FEED_COLUMNS if CHANGE_TYPE in known else _BESIDE
+        tables.setdefault(name, {column: kind for column, kind in known.items() if column not in beside})
     return pipeline.compile(given, tables=tables)
 
 
