@@ -43,13 +43,14 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[Any]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     session = local_session(
         "headwater tests",
         {
             "spark.master": "local[3,4]",
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": "2",
+            "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
             "spark.executorEnv.PYTHONPATH": str(SRC),
             **FAR_SETTINGS,
         },

@@ -1,4 +1,7 @@
-"""SQL over a session's tables: recursive views are computed by Headwater, everything else by Spark."""
+"""SQL over a session's tables: recursive views are computed by Headwater, everything else by Spark.
+
+Statements about materialized views are those of `catalog`.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,11 @@ from headwater.core.errors import CheckProblem, SyntaxProblem
 from headwater.core.python_warnings import warn_of
 from headwater.core.source import Source
 from headwater.language.sql.doctor import diagnose
+from headwater.language.sql.kept_views import read_statement
 from headwater.language.sql.program import translate_views
 from headwater.language.sql.split import Named, Recursion, Select, Steps, split
 from headwater.program.nearest import nearest
+from headwater.spark.catalog import run, show_named
 from headwater.spark.evaluate import evaluate_in
 from headwater.spark.inputs.carried import carried_in, carried_out, known_columns
 from headwater.spark.session.session import kept
@@ -32,8 +37,13 @@ def sql(
 
     Tables and views that the text does not define are the session's. Only recursive views are computed by Headwater;
     what they read and what reads them runs in Spark, with all of Spark's SQL. `union_all` is that of `compile`.
+    CREATE, REFRESH, DROP, SHOW and DESCRIBE MATERIALIZED VIEW are about views that are kept, and brought up to date.
     """
     union_all = pipeline.known_union_all(union_all)
+    statement = read_statement(Source("<text>", text))
+    if statement is not None:
+        return run(spark, statement)
+    show_named(spark, text)
     found = _taken_apart(text)
     if found is None:
         return spark.sql(text)
