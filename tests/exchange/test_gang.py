@@ -12,7 +12,7 @@ from headwater.core.errors import ExchangeError
 from headwater.core.types import Type
 from headwater.exchange.flight_server import new_token, with_token
 from headwater.exchange.gang import Gang
-from headwater.exchange.rendezvous import Rendezvous, meet
+from headwater.exchange.rendezvous import Rendezvous, _Meeting, meet
 from headwater.exchange.sharding import choose
 from headwater.exchange.wire import Activity, Outgoing
 from headwater.pipeline import compile as compile_text
@@ -151,6 +151,17 @@ def test_a_gang_that_is_tried_again_meets_nobody_of_the_try_before() -> None:
             call(0, 13).result(peers.WAIT)
         call(0, 17)
         assert late.result(peers.WAIT) == ["turn 17", "turn 16"]
+
+
+def test_who_is_as_many_turns_behind_as_there_are_shards_belongs_to_another_try() -> None:
+    meeting = _Meeting(2)
+    meeting.seat(0, 12, "old")
+    meeting.seat(1, 13, "old")
+    assert meeting.is_full
+    meeting.seat(1, 14, "again")
+    assert meeting.seats == {1: (14, "again")}
+    meeting.seat(0, 15, "again")
+    assert meeting.is_full
 
 
 def test_closed_doors_do_not_answer() -> None:

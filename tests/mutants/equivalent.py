@@ -68,4 +68,12 @@ EQUIVALENT: Mapping[str, str] = {
     "`((here.location is not None) or (there.location is not None))`": (
         "a program names locations everywhere or nowhere (HW601)"
     ),
+    "engine/shard.py Shard.__init__: off by one: `0` -> `1` #1": "the number of the first round says nothing",
+    "engine/store/index.py Index.cover: comparison: `self.columns.size == 1` -> `self.columns.size != 1`": _WAY,
+    "exchange/asking.py _holding: comparison: `keys.shape[0] > 1` -> `keys.shape[0] >= 1`": (
+        "the columns of one key are compared one by one before"
+    ),
+    "exchange/asking.py StoredRows.codes: off by one: `0` -> `1`": (
+        "rows without columns are equal, and are so with a column of zeros"
+    ),
 }

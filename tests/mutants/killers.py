@@ -144,6 +144,8 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "engine/codes/expressions.py": EXPRESSIONS,
     "engine/codes/fitting.py": INTAKE,
     "engine/best/versions.py": (*TIMED, *ENGINE),
+    "engine/best/seen.py": ("tests/time/test_oracle_cheapest.py", *TIMED, *ENGINE),
+    "plan/reorder.py": ("tests/plan/test_best_start.py", "tests/plan/test_oracle_join_orders.py", *PLANS),
     "engine/store/kernels/lists.py": ("tests/engine/test_marks_and_lists.py", *TIMED, *ENGINE),
     "engine/store/kernels/frontier.py": (*TIMED, *ENGINE),
     "engine/store/kernels/heap.py": ("tests/rewrite/test_oracle_searched_ways.py", *TIMED, *ENGINE),

@@ -222,3 +222,48 @@ def over_time(case: TimedCase, kind: str, shards: int, seed: int) -> None:
 @given(seed=seeds)
 def test_oracle_proofs_over_time(seed: int, kind: str, shards: int) -> None:
     hold(lambda case: over_time(case, kind, shards, seed), timed_case(seed))
+
+
+def asked_of(text: str, outputs: tuple[str, ...], folder: Path, layout: tuple[str, int], *steps: Rows) -> str:
+    """The checkpoint of a program whose base rows come in these steps."""
+    kind, shards = layout
+    kept = Kept.of_text(text, outputs, folder, shards, kind)
+    for step in steps:
+        kept.apply(step, {})
+    return kept.path
+
+
+@pytest.mark.parametrize("layout", [("single", 1), ("exchange", 2)])
+def test_a_row_that_lost_its_place_to_a_better_one_has_no_proof(tmp_path: Path, layout: tuple[str, int]) -> None:
+    text = """
+        relation link(x: string, y: string, c: int).
+        cost(X, Y, min<C>) :- link(X, Y, C).
+        cost(X, Z, min<C>) :- cost(X, Y, A), link(Y, Z, B), C = A + B.
+    """
+    path = asked_of(text, ("cost",), tmp_path, layout, {"link": [("a", "b", 5)]}, {"link": [("a", "b", 3)]})
+    assert asking.why(path, "cost", ("a", "b", 3)).facts == [("link", ("a", "b", 3))]
+    with pytest.raises(hw.DataError, match="is not there"):
+        asking.why(path, "cost", ("a", "b", 5))
+
+
+def test_a_proof_may_rest_on_as_many_rows_as_are_allowed(tmp_path: Path) -> None:
+    text = """
+        relation edge(x: int, y: int).
+        path(X, Y) :- edge(X, Y).
+        path(X, Z) :- edge(X, Y), path(Y, Z).
+    """
+    path = asked_of(text, ("path",), tmp_path, ("single", 1), {"edge": [(1, 2), (2, 3), (3, 4)]})
+    assert len(asking.why(path, "path", (1, 4), most=6).facts) == 3  # three paths and three edges
+    with pytest.raises(hw.BudgetSpent, match="more than 5 stored rows"):
+        asking.why(path, "path", (1, 4), most=5)
+
+
+@pytest.mark.parametrize("layout", [("single", 1), ("exchange", 2)])
+def test_a_proof_goes_through_relations_without_columns(tmp_path: Path, layout: tuple[str, int]) -> None:
+    text = """
+        relation go(). relation a(x: int).
+        on() :- go(), a(_).
+        v(X) :- a(X), on().
+    """
+    path = asked_of(text, ("v", "on"), tmp_path, layout, {"go": [()], "a": [(1,)]})
+    assert asking.why(path, "v", (1,)).facts == [("a", (1,)), ("go", ())]
