@@ -52,6 +52,15 @@ def test_the_trace_names_the_rewrite_and_what_it_changed(program: str) -> None:
     assert lines[place + 1] == "% + % path keeps the min of c per (s, d)"
 
 
+def test_a_query_shows_what_is_restricted_to_what(program: str) -> None:
+    shown = run(program, "--query", "best(a, D, C)")
+    assert shown.exit_code == 0
+    assert "% best is derived only where S = a" in shown.stdout
+    unfit = run(program, "--query", "best(a, D)")
+    assert unfit.exit_code == 1
+    assert "relation `best` has 3 arguments, but here 2" in unfit.stderr
+
+
 def test_the_trace_shows_what_time_adds(tmp_path: Path) -> None:
     path = tmp_path / "timed.dl"
     path.write_text("relation link(x: int, y: int) ttl 1 minute.\nnear(X, Y) :- link(X, Y).\n")
@@ -126,6 +135,12 @@ def test_a_view_over_documents_is_shown_at_every_stage(view: str) -> None:
         found = run(view, "--stage", stage)
         assert found.exit_code == 0, found.output
         assert "v_V__N__objects" in found.stdout
+
+
+def test_a_query_has_no_place_in_a_view_over_documents(view: str) -> None:
+    shown = run(view, "--query", "best(a, D, C)")
+    assert shown.exit_code == 2
+    assert "--query is for rules" in shown.stderr
 
 
 def test_an_update_shows_the_maintenance_statements(view: str) -> None:

@@ -192,13 +192,17 @@ def test_sums_of_floats_are_taken_in_their_order() -> None:
 
 def test_wrong_questions_name_the_right_ones() -> None:
     db = hw.Database(hw.compile(REACH))
+    twice = hw.Database(hw.compile(REACH + "query reach(X, $To)."))
     db.apply(insert={"edge": [(1, 2)]})
     for ask, message in [
-        (lambda: db.rows("reach"), r'HW825.*`\$From`.*ask\("reach", From=\.\.\.\)'),
+        (lambda: db.rows("reach"), r'HW825.*`\$From`.*ask\("reach", From=\.\.\.\).*--query'),
+        (lambda: db.why("reach", (1, 2)), r'not asked for.*follow it first, follow\("reach", From=\.\.\.\)'),
         (lambda: db.count("reach"), "HW825"),
         (lambda: db.ask("reach"), r"HW824.*gives `\$From`; none was given"),
         (lambda: db.ask("reach", To=1), r"HW824.*`\$From`; `\$To` is not among them"),
         (lambda: db.ask("reach", From=1, To=1), r"HW824.*`\$To` is not among them"),
+        (lambda: db.ask("reach", To=1, Way=1), r"HW824.*`\$To` and `\$Way` are not among them"),
+        (lambda: twice.ask("reach", From=1, To=1), r"HW824.*gives `\$From` or `\$To`; `\$From` and `\$To` were given"),
         (lambda: db.ask("reach", From="x"), r"HW824.*`\$From` of `reach`"),
         (lambda: db.follow("edge", From=1), "HW824.*no query of `edge` has parameters"),
     ]:

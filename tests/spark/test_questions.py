@@ -38,6 +38,13 @@ def test_what_is_asked_with_parameters_needs_questions(spark: Any) -> None:
     wrong = spark.createDataFrame([(2,)], "Start int")
     with pytest.raises(hw.DataError, match=r"HW824.*`\$From`; `\$Start` is not among them"):
         hws.evaluate(hw.compile(PROGRAM), {"edge": edges}, questions={"reach": wrong})
+    with pytest.raises(hw.DataError, match=r"HW801.*a list is given for `reach`"):
+        hws.evaluate(hw.compile(PROGRAM), {"edge": edges}, questions={"reach": [(2,)]})
+    texts = spark.createDataFrame([("2",)], "From string")
+    with pytest.raises(hw.ProgramError) as problem:
+        hws.evaluate(hw.compile(PROGRAM), {"edge": edges}, questions={"reach": texts})
+    note = "it is string by column 1 of the questions about `reach` and int by column 1 of `reach`"
+    assert [found.note for found in problem.value.diagnostics] == [note]
 
 
 def test_maintain_follows_questions_through_a_restart(spark: Any, tmp_path: Path) -> None:

@@ -83,6 +83,8 @@ def plan(
 
         headwater plan paths.dl --trace --disable aggregate_selection
 
+        headwater plan paths.dl --query 'reachable(a, Y)'
+
         headwater plan view.lorel --update 'Ins(&10, Ingredient, &15)'
 
         headwater plan paths.dl --input link=links.csv --analyze
@@ -102,8 +104,10 @@ def plan(
     if analyze:
         _analyse(file, feed, disabled, as_json=as_json)
         return
-    if as_json or replace(feed, union_all=None) != options.Feed():
+    if as_json or replace(feed, union_all=None, queries=None) != options.Feed():
         raise typer.BadParameter("rows, and --json, are for --analyze; add it to run the program")
+    if of_views and feed.queries:
+        raise typer.BadParameter("--query is for rules; a view over documents is shown whole")
     try:
         program = _views_program(file, disabled, update) if of_views else load_program(file, feed, disabled)
     except ProgramError as error:

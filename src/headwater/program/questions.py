@@ -30,6 +30,7 @@ from headwater.language.syntax import (
 )
 
 _VARIABLE = re.compile(r"[A-Z]\w*")
+_WHOLE = "'whole"
 
 
 def is_parameter(arg: Term, query: Query) -> bool:
@@ -71,7 +72,10 @@ def query_for(queries: Sequence[Query], view: str, given: Mapping[str, Any]) -> 
     wanted = " or ".join(_listed(query.parameters) for query in own)
     known = {name for query in own for name in query.parameters}
     unknown = [name for name in given if name not in known]
-    what = f"{_listed(unknown)} is not among them" if unknown else f"{_listed(given) if given else 'none'} was given"
+    if unknown:
+        what = f"{_listed(unknown)} {'is' if len(unknown) == 1 else 'are'} not among them"
+    else:
+        what = f"{_listed(given) if given else 'none'} {'were' if len(given) > 1 else 'was'} given"
     raise DataError(f"error[HW824]: a question about `{view}` gives {wanted}; {what}")
 
 
@@ -83,13 +87,19 @@ def refuse_unasked(queries: Sequence[Query], view: str) -> None:
         values = ", ".join(f"{name}=..." for name in names)
         raise DataError(
             f'error[HW825]: `{view}` is asked with {_listed(names)}; read it by ask("{view}", {values}), '
-            "or put values in the place of the parameters"
+            "or put values in the place of the parameters (on the command line by --query)"
         )
 
 
 def is_questions(relation: str) -> bool:
     """Whether a relation holds questions: no user can write such a name."""
     return "'questions_" in relation
+
+
+def spoken(relation: str) -> str:
+    """What a relation of an answered program is in a message: users know the view alone."""
+    view, mark, _ = relation.partition("'questions_")
+    return f"the questions about `{view}`" if mark else f"`{relation.removesuffix(_WHOLE)}`"
 
 
 def answered(tree: Tree, columns: Mapping[str, Sequence[str]]) -> Tree:
@@ -99,7 +109,7 @@ def answered(tree: Tree, columns: Mapping[str, Sequence[str]]) -> Tree:
     columns. Statements that are not as they were written have no span, so that they are printed as they are now.
     """
     asked = {each.atom.relation for each in tree.statements if isinstance(each, Query) and each.parameters}
-    renamed = {view: f"{view}'whole" for view in asked}
+    renamed = {view: f"{view}{_WHOLE}" for view in asked}
     statements: list[Statement] = []
     for statement in tree.statements:
         match statement:

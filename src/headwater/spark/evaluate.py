@@ -64,7 +64,7 @@ def evaluate(
     executors. Those of a program over streams are as of the latest time among the rows, or of `now` if that is later;
     rows that have only a ttl came at `now`, by default the present moment.
     """
-    refuse_others(inputs.items())
+    refuse_others([*inputs.items(), *(questions or {}).items()])
     compiled, asked = with_questions(program_of(program, inputs.items()), questions)
     return evaluate_in(None, compiled, {**inputs, **asked}, optional, shards, exchange, Guard.of(guard), now)
 

@@ -214,7 +214,7 @@ class LearningShard:
         values, codes = named_row(table, self.names.of(table), row, code_of, self.symbols)
         queries = [*self.model.queries, *followed]
         if self.model.relation(relation).ways and not asked(queries, table, codes, self.symbols).size:
-            raise not_asked(relation, values)
+            raise not_asked(relation, values, self.model.queries)
         return values, first_alike(table, codes, self.visible(relation)) if table.hidden else codes
 
     def alive(self, relation: str, row: tuple[Any, ...], followed: Iterable[Query]) -> int:

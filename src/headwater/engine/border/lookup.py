@@ -135,10 +135,13 @@ def refuse_partial(relation: Relation, outputs: Sequence[str]) -> None:
         )
 
 
-def not_asked(relation: str, row: tuple[Any, ...]) -> DataError:
-    """The error for a row that no query of the program asks for, of a relation that holds only those."""
+def not_asked(relation: str, row: tuple[Any, ...], queries: Sequence[Query] = ()) -> DataError:
+    """The error for a row that none of the program's queries asks for, of a relation that holds only those."""
+    own = next((query for query in queries if query.atom.relation == relation and query.parameters), None)
+    given = "" if own is None else ", ".join(f"{name}=..." for name in own.parameters)
+    fix = f'follow it first, follow("{relation}", {given})' if given else "add a query for it"
     return DataError(
-        f"{relation}{row!r} is not asked for by the program's queries, so nothing is known of it; add a query for it, "
+        f"{relation}{row!r} is not asked for by the program's queries, so nothing is known of it; {fix}, "
         "or compile with disabled=['magic_sets']"
     )
 

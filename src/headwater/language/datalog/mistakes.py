@@ -13,6 +13,7 @@ from headwater.core.diagnostics import Diagnostic
 from headwater.language.lines import Lines
 from headwater.language.stops import Stop, open_bracket, token_at, unclosed
 
+_NO_PARAMETER = "write the variable without `$`, and ask for its value: `query p($X, Y).`"
 _HABITS = (
     (re.compile(r"=>"), "`=>` is not an operator", "greater or equal is `>=`; a rule is written `head :- body`"),
     (re.compile(r"->|→|⇒"), "an arrow points from the body to the head", "write `head :- body`"),
@@ -29,6 +30,8 @@ _HABITS = (
     (re.compile(r"[<>](?!=)"), "a comparison has two sides", "an aggregate such as `min<C>` stands only in a head"),
     (re.compile(r"#include\b"), "an include names a file or labels", 'as in `#include "file.dl"` or `#include(SP1)`'),
     (re.compile(r"\?(?!-)"), "`?` is not part of the language", "a query is written `query p(X).`"),
+    (re.compile(r"\$[a-z_]\w*"), "a parameter begins with an upper-case letter", "as in `$From`"),
+    (re.compile(r"\$[A-Z]\w*"), "a parameter stands in a query, in the place of a value", _NO_PARAMETER),
     (re.compile(r"[0-9][0-9.]*[A-Za-z_]\w*"), "a name does not begin with a digit", 'quote it, as in `"10a"`'),
 )
 

@@ -17,6 +17,7 @@ from headwater.core.widening import comparable, flows, same
 from headwater.language import syntax
 from headwater.language.terms import goal_terms, subterms
 from headwater.program.model import Program
+from headwater.program.questions import spoken
 from headwater.program.types.literals import coerced
 from headwater.program.types.typing import adds_up, aggregate_type, aggregates, term_type
 
@@ -67,7 +68,7 @@ def _atom(atom: syntax.Atom, columns: Columns, places: dict[str, tuple[Type, str
     for place, (arg, column) in enumerate(zip(atom.args, columns[atom.relation], strict=True)):
         if column is None:
             continue
-        where = f"by column {place + 1} of `{atom.relation}`"
+        where = f"by column {place + 1} of {spoken(atom.relation)}"
         match arg:
             case syntax.Constant():
                 yield from _literal(arg, column, atom.relation, place)
