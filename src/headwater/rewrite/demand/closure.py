@@ -69,6 +69,13 @@ class JoinedValue(Enum):
     LAST = "last"
 
 
+_OF_TWO = {
+    "larger": JoinedValue.LARGER,
+    "largest": JoinedValue.LARGER,
+    "smaller": JoinedValue.SMALLER,
+    "smallest": JoinedValue.SMALLER,
+}
+
 _ISOTONE = (JoinedValue.SUM, JoinedValue.LARGER, JoinedValue.SMALLER)
 """Of two values, the better one stays at least as good when the same is joined to both."""
 
@@ -285,8 +292,8 @@ def _operation(whole: Term, first: Term, last: Term, inner: Term, ends: tuple[Te
     match whole:
         case Binary("+", left, right) if {left, right} == {first, last} and left != right:
             return JoinedValue.SUM
-        case Call("larger" | "smaller" as name, (left, right)) if {left, right} == {first, last}:
-            return JoinedValue(name)
+        case Call(name, (left, right)) if name in _OF_TWO and {left, right} == {first, last}:
+            return _OF_TWO[name]
         case Call("concatPath", (left, right)):
             alone = Call("concatPath", (pair, ListTerm(())))
             step = left if right == inner else right
@@ -329,8 +336,8 @@ def _doubled(rule: Rule, steps: list[Rule], source: int, target: int) -> dict[in
                 found[at] = JoinedValue.FIRST if whole == one else JoinedValue.LAST
             case Binary("+", left, right) if {left, right} == {one, two}:
                 found[at] = JoinedValue.SUM
-            case Call("larger" | "smaller" as name, (left, right)) if {left, right} == {one, two}:
-                found[at] = JoinedValue(name)
+            case Call(name, (left, right)) if name in _OF_TWO and {left, right} == {one, two}:
+                found[at] = _OF_TWO[name]
             case Call("concatPath", (left, right)) if (left, right) == (one, two) and all(
                 _is_path(step, at, source, target) for step in steps
             ):

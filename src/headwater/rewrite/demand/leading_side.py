@@ -8,8 +8,9 @@ Guarantees: the same rows in every relation (see `closure`). Where values of a w
 if the data shows that they are, the program runs without this (`CompiledProgram.fitted`).
 
 Does not fire where nothing, both ends or several sides are asked for, where the recursion already hands on what is
-asked, for rows with a time, for rules that say their join order, which would not be that of the turned rule, or where
-fewer rows could be kept afterwards (`aggregate_selection`).
+asked, for rules that say their join order, which would not be that of the turned rule, or where fewer rows could be
+kept afterwards (`aggregate_selection`). Nor for rows with a time where steps look at what has not arrived by then, or
+where the time of the best row is asked for.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headwater.core.types import Type
-from headwater.language.syntax import Rule
+from headwater.language.syntax import Negation, Rule
 from headwater.language.terms import positive_atoms
 from headwater.program.model import Program, Relation
 from headwater.program.recursion.cycles import cycles
+from headwater.program.time.timing import asked as asked_times
 from headwater.rewrite.aggregate_selection import aggregate_selection
 from headwater.rewrite.demand.adornments import Adornments
 from headwater.rewrite.demand.bindable import Columns
-from headwater.rewrite.demand.closure import Closure, Side, find_closure, turned
+from headwater.rewrite.demand.closure import Closure, JoinedValue, Side, find_closure, turned
+
+_TIMES = (JoinedValue.LARGER, JoinedValue.FIRST, JoinedValue.LAST)
 
 
 def leading_side(program: Program) -> Program:
@@ -49,7 +53,7 @@ def _turned(program: Program, name: str, way: Columns) -> Program:
 def written_from(program: Program, name: str, closure: Closure, side: Side) -> Program:
     """The program with a closure written from a side; the program itself where that would change rows or keep more."""
     relation = program.relation(name)
-    if relation.time is not None or relation.key is not None or not is_exact(relation, closure):
+    if relation.key is not None or not is_exact(relation, closure) or not _keeps_time(program, relation, closure):
         return program
     if any(says_order(rule) for rule in program.rules if rule.head.relation == name):
         return program
@@ -93,6 +97,29 @@ def is_exact(relation: Relation, closure: Closure) -> bool:
     columns = [relation.columns[at] for at in joined]
     sums = [relation.columns[at] for at in closure.sums]
     return not any(each.nullable for each in columns) and all(each.type in (None, Type.INT) for each in sums)
+
+
+def _keeps_time(program: Program, relation: Relation, closure: Closure) -> bool:
+    """Whether rows get the same times from either side.
+
+    A row has the earliest time of its ways, and a way the latest of its steps, the first or the last; that is as
+    bracketing does not matter. Of a best row it is the time of ways with this value alone, which steps do not know.
+    """
+    if relation.time is None:
+        return True
+    if closure.values.get(relation.time) not in _TIMES or any(_negates(step) for step in closure.steps):
+        return False
+    return closure.best is None or (relation.name not in asked_times(program) and not _is_negated(program, relation))
+
+
+def _negates(rule: Rule) -> bool:
+    """Whether a rule looks at what is not there, up to the time of its head."""
+    return any(isinstance(goal, Negation) for goal in rule.body)
+
+
+def _is_negated(program: Program, relation: Relation) -> bool:
+    goals = [goal for rule in program.rules for goal in rule.body]
+    return any(isinstance(goal, Negation) and goal.atom.relation == relation.name for goal in goals)
 
 
 def _kept(program: Program, name: str) -> object:

@@ -11,8 +11,9 @@ rounds of the doubled form pay (a chain of 400 nodes: 9 instead of 311 rounds); 
 Guarantees: the same rows (see `closure`). Where values of a way are summed, they must not be floats; if the data
 shows that they are, the program runs without this (`CompiledProgram.fitted`).
 
-Does not fire for a step that joins several relations, which would be joined again with every way; for rows with a time
-or a key; for rules that say their join order; or where fewer rows could be kept afterwards (`aggregate_selection`).
+Does not fire for a step that joins several relations, which would be joined again with every way; for rows with a
+key; for rules that say their join order; or where fewer rows could be kept afterwards (`aggregate_selection`).
+Rows with a time: as `leading_side`.
 `leading_side` comes first: it knows from which side to write a recursion of which one side is asked for.
 """
 

@@ -63,6 +63,7 @@ def _relation(fate: _Fate, clock: Type | None) -> Relation:
         location=None if not relation.location else relation.location - 1,
         selections=tuple(map(_selection, relation.selections)),
         ways=tuple(tuple(at - 1 for at in way) for way in relation.ways),
+        exact=tuple(at - 1 for at in relation.exact),
         shown=shown,
     )
 
