@@ -73,6 +73,8 @@ ONE_ENDED = [
     PATHS.replace("$From", "_"),
     HOPS.replace("$To", "To"),
     HOPS.replace("$From", "From"),
+    REACH.replace("$To", "To"),
+    REACH.replace("$From", "From"),
 ]
 
 
@@ -96,6 +98,7 @@ def test_oracle_what_is_found_from_one_end_is_what_both_ends_give(
             rows = {
                 "shortest": {(start, goal, cost) for (start, goal), cost in ways.items()},
                 "hops": {(cost, goal, start) for (start, goal), cost in ways.items()},
+                "leads": {(goal, start) for start, goal in ways},
             }
             assert db.ask(view, **{parameter: end}) == rows[view]
 
