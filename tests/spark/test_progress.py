@@ -68,6 +68,13 @@ def test_a_listener_gets_the_figures_of_its_batch(spark: Any, tmp_path: Path) ->
     assert json.loads(json.dumps(told)) == told
     assert hws.progress(checkpoint) == told[3]
     assert hws.progress(checkpoint, 99) == {}
+    for batch, kept in ((2, 3), (None, 4)):
+        profile = hws.profile(checkpoint, batch)
+        assert sum(work.kept for work in profile.rules) == kept
+        assert "reach" in str(profile)
+        assert ", 1 transaction\n" in str(profile)
+    with pytest.raises(hw.StateError, match="99"):
+        hws.profile(checkpoint, 99)
 
 
 @pytest.mark.parametrize("exchange", ["gang", "shuffle"])

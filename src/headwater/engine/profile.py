@@ -5,15 +5,17 @@ round, under a microsecond whatever the number of rows, so it always counts. Wha
 duplicates is known only if it is looked up a second time; a meter does that if it is told to (`counts_all`), and leaves
 that work out of the seconds.
 
-A `Profile` is what a meter has counted so far, with the rules as they were written.
+A `Profile` is what a meter has counted so far, with the rules as they were written. What several shards have counted
+adds up (`summed`): they run the same plan.
 """
 
 from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, TypeVar
 
 from headwater.engine.rules.delta_rule import Runner
 from headwater.language.datalog.printer import print_rule
@@ -36,6 +38,20 @@ class _Counts:
     kept: int = 0
     expected: float | None = 0.0
     seconds: float = 0.0
+
+    def less(self, earlier: _Counts) -> _Counts:
+        """What came on top of what was counted earlier."""
+        made = None if self.made is None else self.made - (earlier.made or 0)
+        expected = None if self.expected is None else self.expected - (earlier.expected or 0)
+        return _Counts(
+            self.runs - earlier.runs,
+            self.started - earlier.started,
+            self.read - earlier.read,
+            made,
+            self.kept - earlier.kept,
+            expected,
+            self.seconds - earlier.seconds,
+        )
 
 
 class Meter:
@@ -74,19 +90,42 @@ class Meter:
                 counts.expected += expected
         self._rounds.append((self.transactions, turn, key, started, read, made, kept, expected, seconds))
 
+    def mark(self) -> Mapping[tuple[int, int], _Counts]:
+        """What was counted so far, to be compared with later."""
+        return {key: replace(counts) for key, counts in self._by_way.items()}
+
+    def since(self, before: Mapping[tuple[int, int], _Counts], plan: Plan) -> tuple[RuleWork, ...]:
+        """What was counted since a mark."""
+        nothing = _Counts()
+        found = {key: counts.less(before.get(key, nothing)) for key, counts in self._by_way.items()}
+        ran = {key: counts for key, counts in found.items() if counts.runs}
+        texts = _texts(plan, {rule for rule, _ in ran})
+        return _slowest_first(RuleWork(*texts[key], **asdict(counts)) for key, counts in ran.items())
+
     def profile(self, plan: Plan) -> Profile:
         """What was counted so far."""
-        texts: dict[tuple[int, int], tuple[str, str]] = {}
-        for rule in plan.rules:
-            written = plan.program_rules[rule.origin]
-            text = print_rule(written.origin or written)
-            texts.update(((rule.id, at), (text, way)) for at, way in enumerate(ways(rule)))
-            texts[rule.id, START] = text, "at the start"
-        found = [RuleWork(*texts[key], **asdict(counts)) for key, counts in self._by_way.items()]
+        texts = _texts(plan, {rule for rule, _ in self._by_way})
         rounds = []
         for at, turn, key, started, read, made, kept, expected, seconds in self._rounds:
             rounds.append(RoundWork(at, turn, *texts[key], started, read, made, kept, expected, seconds))
-        return Profile(self.transactions, tuple(sorted(found, key=lambda work: -work.seconds)), tuple(rounds))
+        return Profile(self.transactions, self.since({}, plan), tuple(rounds))
+
+
+def _texts(plan: Plan, wanted: Collection[int]) -> dict[tuple[int, int], tuple[str, str]]:
+    """Of every way through these rules the rule as it was written, and the way."""
+    texts: dict[tuple[int, int], tuple[str, str]] = {}
+    for rule in plan.rules:
+        if rule.id not in wanted:
+            continue
+        written = plan.program_rules[rule.origin]
+        text = print_rule(written.origin or written)
+        texts.update(((rule.id, at), (text, way)) for at, way in enumerate(ways(rule)))
+        texts[rule.id, START] = text, "at the start"
+    return texts
+
+
+def _slowest_first(works: Iterable[RuleWork]) -> tuple[RuleWork, ...]:
+    return tuple(sorted(works, key=lambda work: -work.seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +163,9 @@ class RoundWork:
     seconds: float
 
 
+_Work = TypeVar("_Work", RuleWork, RoundWork)
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """Where the time goes: prints as a table, the slowest way through a rule first; `json()` has the rounds too."""
@@ -142,12 +184,40 @@ class Profile:
         return json.dumps({**asdict(self), "seconds": self.seconds}, indent=indent)
 
     def __str__(self) -> str:
-        title = f"{self.seconds:.3f} s in rules, {self.transactions:,} transactions"
+        several = "" if self.transactions == 1 else "s"
+        title = f"{self.seconds:.3f} s in rules, {self.transactions:,} transaction{several}"
         if not self.rules:
             return f"{title}: no rule has run yet"
         return "\n".join((title, *_table(self.rules)))
 
 
+def summed(profiles: Iterable[Profile]) -> Profile:
+    """What several shards have done together; a round is the same round of each of them."""
+    given = list(profiles)
+    rules: dict[tuple[Any, ...], RuleWork] = {}
+    rounds: dict[tuple[Any, ...], RoundWork] = {}
+    for profile in given:
+        for rule in profile.rules:
+            _add(rules, (rule.rule, rule.way), rule)
+        for at in profile.rounds:
+            _add(rounds, (at.transaction, at.round, at.rule, at.way), at)
+    transactions = max((profile.transactions for profile in given), default=0)
+    ordered = tuple(rounds[key] for key in sorted(rounds))
+    return Profile(transactions, _slowest_first(rules.values()), ordered)
+
+
+def _add(found: dict[tuple[Any, ...], _Work], key: tuple[Any, ...], work: _Work) -> None:
+    """Add what was counted to what there is of the same key; what one did not count is not known of all."""
+    there = found.get(key)
+    if there is None:
+        found[key] = work
+        return
+    both = ((name, getattr(there, name), getattr(work, name)) for name in _ADDED if hasattr(work, name))
+    total: dict[str, Any] = {name: None if None in (one, two) else one + two for name, one, two in both}
+    found[key] = replace(there, **total)
+
+
+_ADDED = ("runs", "started", "read", "made", "kept", "expected", "seconds")
 _HEADS = ("seconds", "runs", "started", "read", "made", "expected", "kept", "rule")
 
 

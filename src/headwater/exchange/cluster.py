@@ -9,6 +9,7 @@ import pyarrow as pa
 from headwater.core.memory import memory_for
 from headwater.engine.driver import drive_together
 from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.engine.profile import Profile, summed
 from headwater.exchange.member import Member, Outcome, Traffic
 from headwater.exchange.sharding import Sharding
 from headwater.exchange.wire import ship
@@ -38,6 +39,10 @@ class Cluster:
         if not parts[0].num_columns:  # such tables lose their rows when they are put together
             return max(parts, key=lambda part: part.num_rows)
         return pa.concat_tables(parts)
+
+    def profile(self) -> Profile:
+        """Where the time of all shards together goes."""
+        return summed(member.shard.meter.profile(member.shard.plan) for member in self.members)
 
     def _transact(
         self, inserts: Mapping[str, pa.Table], deletes: Mapping[str, pa.Table], now: int | None, *, first: bool

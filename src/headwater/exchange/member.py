@@ -14,7 +14,7 @@ recovery rests on it. That holds from a new member on, and from a snapshot on, w
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from headwater.engine.border.intake import Header, take_in
 from headwater.engine.codes.symbols import Codes, Symbols
 from headwater.engine.driver import relay
 from headwater.engine.guard import DEFAULT_GUARD, Guard
+from headwater.engine.profile import RuleWork
 from headwater.engine.reading import Matrix
 from headwater.engine.shard import Change, Shard
 from headwater.engine.shipping import HELD, Activity, Received, Routing, Shipped, signed
@@ -61,6 +62,7 @@ class Outcome:
     bytes_shipped: int
     late: dict[str, pa.Table]  # rows that lay further behind the clock than their streams allow, and were left out
     alarms: tuple[Alarm, ...] = ()  # those that ring now
+    work: tuple[RuleWork, ...] = field(default=(), compare=False)  # what its rules did, and how long they took
 
 
 class Member:
@@ -97,7 +99,7 @@ class Member:
         of them is given. The transaction is committed when it returns; with `hold`, it makes one more, empty, round
         before that. Closing it, or any error, undoes it.
         """
-        shard = self.shard
+        shard, begun = self.shard, self.shard.meter.mark()
         coming, going = (
             {name: take_in(Header(name, self.sharding.table(name).names, True), rows) for name, rows in side.items()}
             for side in (inserts, deletes)
@@ -115,7 +117,8 @@ class Member:
         }
         sent = messages.sent
         changes = self._read_out(committed.changes)
-        return Outcome(changes, sent.rounds, sent.rows, sent.bytes, late, committed.alarms)
+        work = shard.meter.since(begun, shard.plan)
+        return Outcome(changes, sent.rounds, sent.rows, sent.bytes, late, committed.alarms, work)
 
     def rows(self, view: str) -> pa.Table:
         """This shard's part of what the queries ask for."""

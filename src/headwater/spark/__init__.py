@@ -14,8 +14,8 @@ from typing import Any
 
 __all__ = [
     "ask", "blast_radius", "critical", "database", "documents", "evaluate", "explain", "failure", "maintain",
-    "maintain_documents", "preflight", "probability", "progress", "refresh", "register", "sql", "view", "why",
-    "why_not", "without", "witnesses",
+    "maintain_documents", "preflight", "probability", "profile", "progress", "refresh", "register", "sql", "view",
+    "why", "why_not", "without", "witnesses",
 ]  # fmt: skip
 
 if find_spec("pyspark") is not None:
@@ -36,7 +36,7 @@ if find_spec("pyspark") is not None:
     )
     from headwater.spark.session.failures import failure
     from headwater.spark.session.preflight import preflight
-    from headwater.spark.shards.state_view import progress, view
+    from headwater.spark.shards.state_view import profile, progress, view
     from headwater.spark.source.register import register
     from headwater.spark.sql import explain, sql
 

@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -22,6 +22,7 @@ from pyspark.sql import types as st
 
 from headwater.core.errors import HeadwaterError, StateError
 from headwater.engine.guard import Guard
+from headwater.engine.profile import Profile, RuleWork, summed
 from headwater.exchange import Run
 from headwater.spark.inputs import clock
 from headwater.spark.inputs.bundles import DDL, shard_numbers, ship
@@ -46,6 +47,7 @@ from headwater.spark.state.query_definition import QueryDefinition
 
 LOG = logging.getLogger("headwater")
 _REASONS = 3  # that a line of the log shows
+_WORKS = 100  # ways through rules that a manifest has, the slowest ones
 _REPORT = pa.schema([pa.field("report", pa.string()), pa.field("about", pa.string())])
 _REPORT_TYPE = st.StructType([st.StructField(name, st.StringType()) for name in _REPORT.names])
 
@@ -255,6 +257,7 @@ def _beginning(
             "set_aside": write_rejected(assignment, shard, set_aside),
             "reasons": list(dict.fromkeys(f"{row.relation}: {row.reason}" for row in set_aside))[:_REASONS],
             "alarms": [alarm.text for alarm in done.outcome.alarms],
+            "work": [asdict(work) for work in done.outcome.work[:_WORKS]],
             "feed": write_changes(assignment, shard, contract.views, done.outcome),
         }
         return done.report.to_text(), about
@@ -307,4 +310,11 @@ def _metrics(
         "working": round(max(report.seconds for report in reports), 4),
         "seconds": round(seconds, 4),
         "feed": feed,
+        "work": _work(about),
     }
+
+
+def _work(about: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the rules of all shards did together."""
+    shards = (Profile(1, tuple(RuleWork(**work) for work in shard["work"]), ()) for shard in about)
+    return [asdict(work) for work in summed(shards).rules[:_WORKS]]

@@ -9,7 +9,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import functions as sf
 
+from headwater.core.errors import StateError
 from headwater.core.functions.registry import USER_FUNCTIONS
+from headwater.engine.profile import Profile, RuleWork
 from headwater.exchange import Sharding
 from headwater.semistructured.sharded import DocumentViews
 from headwater.spark.inputs.column_types import arrow_type
@@ -55,9 +57,22 @@ def progress(checkpoint: str, batch: int | None = None) -> dict[str, Any]:
     return remembered or next((figures(manifest) for manifest in found.history if manifest.batch == batch), {})
 
 
+def profile(checkpoint: str, batch: int | None = None) -> Profile:
+    """What the rules did in the last committed batch, or in an earlier one that the checkpoint still has.
+
+    It is summed over the shards, the slowest way through a rule first, and prints as a table.
+    """
+    found = Checkpoint(str(checkpoint)).as_of(batch)
+    try:
+        works = tuple(RuleWork(**work) for work in found.metrics.get("work", []))
+    except TypeError as problem:
+        raise StateError(f"the manifest of batch {found.batch} is damaged: {problem}") from problem
+    return Profile(1, works, ())
+
+
 def figures(manifest: Manifest) -> dict[str, Any]:
     """The figures of a batch that users see."""
-    return {name: value for name, value in manifest.metrics.items() if name not in ("feed", "stale")}
+    return {name: value for name, value in manifest.metrics.items() if name not in ("feed", "stale", "work")}
 
 
 def remember(checkpoint: Checkpoint, manifest: Manifest) -> dict[str, Any]:
