@@ -198,6 +198,90 @@ def pairs(options: argparse.Namespace) -> None:
     print(f"{'shortest between two nodes':<34} {times}", flush=True)
 
 
+def skewed(options: argparse.Namespace) -> None:
+    """Between two nodes of a graph with hubs: nodes reached from both ends, beside the best split and one end alone.
+
+    The best split is 002 section 5.3's: radii that add up to the distance, for which N(From, r) + N(To, r') is least.
+    What is counted is every node that a search looks at: N, and the nodes that a step leads to from there.
+    """
+    nodes, dice = options.nodes // 4, np.random.default_rng(7)
+    hubs = (nodes * dice.random(4 * nodes) ** 3).astype(np.int64)  # a node's links in number fall with its number
+    ends = np.column_stack([dice.integers(0, nodes, 4 * nodes), hubs])
+    plain = dice.integers(0, nodes, ends.shape)
+    for name, links in (("into hubs", ends), ("out of hubs", ends[:, ::-1]), ("no hubs", plain)):
+        both = hw.Database(hw.compile(PAIR), guard=None)
+        ahead = hw.Database(hw.compile(PAIR.replace("$To", "To")), guard=None)
+        back = hw.Database(hw.compile(PAIR.replace("$From", "From")), guard=None)
+        rows = {"link": np.column_stack([links, dice.integers(1, 100, links.shape[0])]).tolist()}
+        for db in (both, ahead, back):
+            db.apply(insert=rows)
+        seen: list[tuple[int, int]] = []
+        search = both._shard.search_between
+        both._shard.search_between = lambda *given, find=search, seen=seen: _noted(find(*given), seen)
+        counts = np.zeros(4)
+        for start, goal in dice.integers(0, nodes, (30, 2)).tolist():
+            found = both.ask("best", From=start, To=goal)
+            if start == goal or not found:
+                continue
+            ((_, _, far),) = found
+            here = _first_seen(links, start, [(y, cost) for _, y, cost in ahead.ask("best", From=start)])
+            there = _first_seen(links[:, ::-1], goal, [(x, cost) for x, _, cost in back.ask("best", To=goal)])
+            radii = np.arange(far + 1)
+            within = [np.searchsorted(costs, at, "right") for costs, at in ((here, radii), (there, far - radii))]
+            counts += (sum(seen[-1]), (within[0] + within[1]).min(), within[0][-1], within[1][0])
+        shown = zip(("reached from both", "best split", "From alone", "To alone"), counts / counts[0], strict=True)
+        ways = "  ".join(f"{what} {share:.2f}x" for what, share in shown)
+        print(f"{'shortest between two, ' + name:<34} {ways}", flush=True)
+
+
+def _first_seen(links: Any, start: int, reached: list[tuple[int, int]]) -> Any:
+    """For every node that a search from one sees, in order, how far the search has come when it does."""
+    never = np.iinfo(np.int64).max
+    far, seen = (np.full(links.max() + 1, never) for _ in range(2))
+    far[[node for node, _ in reached]] = [cost for _, cost in reached]
+    far[start] = 0
+    np.minimum.at(seen, links[:, 1], far[links[:, 0]])
+    return np.sort(seen[seen < never])
+
+
+def _noted(found: Any, seen: list[tuple[int, int]]) -> Any:
+    seen.append(found.reached)
+    return found
+
+
+def correlated(options: argparse.Namespace) -> None:
+    """Cheapest and fewest steps from one source: over one recursion that keeps what either can see, and over two."""
+    nodes = options.nodes // 10
+    links = random_edges(nodes, 4 * nodes, 8)
+    rows = {"link": links.append_column("c", pa.array(np.random.default_rng(9).integers(1, 100, links.num_rows)))}
+    one = """
+    path(X, Y, C, 1) :- link(X, Y, C).
+    path(X, Y, C, H) :- path(X, Z, A, G), link(Z, Y, B), C = A + B, H = G + 1.
+    cheap(X, Y, min<C>) :- path(X, Y, C, _). query cheap(1, Y, C).
+    few(X, Y, min<H>) :- path(X, Y, _, H). query few(1, Y, H).
+    """
+    two = """
+    path(X, Y, C) :- link(X, Y, C). path(X, Y, C) :- path(X, Z, A), link(Z, Y, B), C = A + B.
+    way(X, Y, 1) :- link(X, Y, _). way(X, Y, H) :- way(X, Z, G), link(Z, Y, _), H = G + 1.
+    cheap(X, Y, min<C>) :- path(X, Y, C). query cheap(1, Y, C).
+    few(X, Y, min<H>) :- way(X, Y, H). query few(1, Y, H).
+    """
+    spent: dict[str, tuple[float, int]] = {}
+    for _ in range(options.repeats):
+        for name, text in (("one", one), ("two", two)):
+            db = hw.Database(hw.compile(text), guard=None)
+            start = time.process_time()
+            db.apply(insert=rows)
+            seconds = time.process_time() - start
+            kept = sum(store.count for store in db._shard.stores.values() if not store.table.base)
+            spent[name] = min(spent.get(name, (seconds, kept)), (seconds, kept))
+    print(
+        f"{'cheapest and fewest together':<34} one recursion {1e3 * spent['one'][0]:.0f} ms, {spent['one'][1]:,} rows  "
+        f"two recursions {1e3 * spent['two'][0]:.0f} ms, {spent['two'][1]:,} rows",
+        flush=True,
+    )
+
+
 def sources(options: argparse.Namespace) -> None:
     """Rows that are derived for some sources: from the source, with rows shared between sources, and for all pairs.
 
@@ -297,6 +381,8 @@ WORKS: dict[str, Callable[[argparse.Namespace], None]] = {
     "points": points,
     "asked": asked,
     "pairs": pairs,
+    "skewed": skewed,
+    "correlated": correlated,
     "sources": sources,
     "followed": followed,
     "doubled": doubled,
