@@ -10,9 +10,10 @@ import headwater as hw
 from headwater.rewrite.demand.leading_side import leading_side
 from headwater.rewrite.demand.linear_recursion import linear_recursion
 from headwater.rewrite.demand.magic_sets import magic_sets
+from headwater.rewrite.demand.steps_apart import steps_apart
 from tests.rewrite.left_out import agree_on_shards
 
-REWRITES = [rule.__name__ for rule in (leading_side, linear_recursion, magic_sets)]
+REWRITES = [rule.__name__ for rule in (leading_side, linear_recursion, steps_apart, magic_sets)]
 STREAMS = """
 stream e(ts: int, x: int, y: int).
 stream f(ts: int, x: int).
@@ -25,6 +26,9 @@ WAYS = {
     "first time": "r(T, X, Y) :- e(T, X, Y). r(T, X, Y) :- e(T, X, Z), r(_, Z, Y).",
     "last time": "r(T, X, Y) :- e(T, X, Y). r(T, X, Y) :- r(_, X, Z), e(T, Z, Y).",
     "no time": "r(X, Y) :- e(_, X, Y). r(X, Y) :- e(_, X, Z), r(Z, Y).",
+    "no time, other ends": "r(X, Y) :- w(_, X, Y, _). r(X, Y) :- e(_, X, Z), r(Z, Y).",
+    "no time, negated steps": "r(X, Y) :- w(T, X, Y, _), T > 3. r(X, Y) :- e(_, X, Z), !f(_, Z), r(Z, Y).",
+    "other ends": "r(T, X, Y) :- w(T, X, Y, _). r(T, X, Y) :- e(T1, X, Z), r(T2, Z, Y), larger(T, T1, T2).",
     "steps look back": "r(T, X, Y) :- e(T, X, Y), !f(_, Y). "
     "r(T, X, Y) :- e(T1, X, Z), r(T2, Z, Y), !f(_, Z), larger(T, T1, T2).",
     "looked back at": "c(T, X, Y) :- e(T, X, Y). c(T, X, Y) :- e(T1, X, Z), c(T2, Z, Y), larger(T, T1, T2). "
@@ -40,7 +44,7 @@ VALUED = {
 
 def _question(shape: str, dice: Random) -> str:
     extra = ", V" if shape in VALUED else ""
-    time = "" if shape == "no time" else dice.choice(["T, ", "_, "]) if shape in WAYS else "_, "
+    time = "" if shape.startswith("no time") else dice.choice(["T, ", "_, "]) if shape in WAYS else "_, "
     ends = dice.choice([f"{dice.randrange(5)}, Y", f"X, {dice.randrange(5)}", "1, 2", "X, Y"])
     window = dice.choice(["", ", WINDOW(6)", ", WINDOW(4)"])
     return f"query r({time}{ends}{extra}){window}."
@@ -80,12 +84,14 @@ def test_agree_timed_closures_however_they_are_written(shape: str, disabled: lis
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3])
-@pytest.mark.parametrize("shape", ["right", "doubled", "cost"])
+@pytest.mark.parametrize("shape", ["right", "doubled", "cost", "no time, other ends"])
 def test_agree_timed_closures_on_shards(shape: str, shards: int) -> None:
     dice = Random(f"{shape} {shards}")
     rules = WAYS.get(shape) or VALUED[shape]
-    text = f"{STREAMS}{rules} query r(_, 1, Y{', V' if shape in VALUED else ''})."
-    agree_on_shards(text, "leading_side", shards, [(_rows(rules, dice, now), {}) for now in range(0, 12, 3)])
+    time = "" if shape.startswith("no time") else "_, "
+    text = f"{STREAMS}{rules} query r({time}1, Y{', V' if shape in VALUED else ''}), WINDOW(7)."
+    edits = [(_rows(rules, dice, now), {}) for now in range(0, 12, 3)]
+    agree_on_shards(text, "leading_side" if time else "steps_apart", shards, edits)
 
 
 def test_a_question_over_a_stream_asks_for_nothing_on_the_way() -> None:

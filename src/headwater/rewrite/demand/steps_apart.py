@@ -16,8 +16,8 @@ not.) Guarantees: the same rows in every relation. Each recursive rule hands on 
 they are, so a derivation is a chain of steps with one rule without recursion at its end, however it is bracketed.
 `why` shows the steps, and not the relation between.
 
-Does not fire where all is asked for, where columns that are not asked for are computed or looked at by a step, in
-programs with time or locations, for rules that say their join order, or where only the best rows are kept.
+Does not fire where all is asked for, where columns that are not asked for are computed or looked at by a step, for
+rows with a time, in programs with locations, for rules that say their join order, or where only the best rows are kept.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from headwater.rewrite.demand.leading_side import says_order
 
 
 def steps_apart(program: Program) -> Program:
-    if any(each.time is not None or each.location is not None for each in program.relations):
+    if any(each.location is not None for each in program.relations):
         return program
     for name, way in asked_one_way(program):
         program = _apart(program, name, way)
@@ -46,7 +46,8 @@ def _apart(program: Program, name: str, way: Columns) -> Program:
     rules = [rule for rule in program.rules if rule.head.relation == name]
     around = [rule for rule in rules if any(atom.relation == name for atom in positive_atoms(rule))]
     ends = [rule for rule in rules if rule not in around]
-    if relation.selections or relation.key is not None or not ends or not all(rule.body for rule in rules):
+    kept = relation.selections or relation.key is not None or relation.time is not None
+    if kept or not ends or not all(rule.body for rule in rules):
         return program
     if any(isinstance(arg, Aggregate) for rule in rules for arg in rule.head.args) or any(map(says_order, around)):
         return program
@@ -59,8 +60,8 @@ def _apart(program: Program, name: str, way: Columns) -> Program:
     made = [each for rule in around for each in _steps(rule, part, way)]
     written = around[0] if len(around) == 1 else None
     made += [each for rule in ends for each in (rule, _ending(rule, part, way, written))]
-    kept = [rule for rule in program.rules if rule.head.relation != name]
-    return replace(program, relations=(*program.relations, ways), rules=(*kept, *made))
+    others = [rule for rule in program.rules if rule.head.relation != name]
+    return replace(program, relations=(*program.relations, ways), rules=(*others, *made))
 
 
 def _is_step(rule: Rule, name: str, way: Columns) -> bool:
