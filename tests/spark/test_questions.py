@@ -33,7 +33,7 @@ def test_evaluate_answers_what_is_asked(spark: Any, shards: int) -> None:
 
 def test_what_is_asked_with_parameters_needs_questions(spark: Any) -> None:
     edges = spark.createDataFrame(EDGES, "x int, y int")
-    with pytest.raises(hw.DataError, match=r'HW825.*`From`.*questions=\{"reach": asked\}'):
+    with pytest.raises(hw.DataError, match=r'HW825.*`From`.*questions=\{"reach": asked\}.*--query'):
         hws.evaluate(hw.compile(PROGRAM), {"edge": edges})
     wrong = spark.createDataFrame([(2,)], "Start int")
     with pytest.raises(hw.DataError, match=r"HW824.*`\$From`; `\$Start` is not among them"):

@@ -30,6 +30,7 @@ def with_questions(
             view, names = query.atom.relation, ", ".join(f"`{name}`" for name in query.parameters)
             raise DataError(
                 f"error[HW825]: `{view}` is queried with parameters; give the questions as a DataFrame with {names}, "
-                f'as in questions={{"{view}": asked}}, or put values in the place of the parameters'
+                f'as in questions={{"{view}": asked}}, or put values in the place of the parameters '
+                "(on the command line by --query)"
             )
     return program.answered(), frames
