@@ -1,11 +1,7 @@
 """Delta rules: the ways through a rule, with the order of its goals chosen.
 
 Whatever can be tested or computed is done at once. The order of the atoms is *structural* unless the data says
-otherwise (`join_order`): among the atoms left, one of which at most one row can match (all columns or a key are known)
-comes first of all, then those that share a variable with what is known, then those that an equation gives a key for
-(`equations`), because any other multiplies the rows that there are; among these the one with the largest share of known
-columns; at a tie, base tables come before derived ones and the rule's own recursion last, because a view is mostly
-larger than what it is made from. A join that gives nothing that a later step needs has to find only one match.
+otherwise (`ranks`, `join_order`). A join that gives nothing that a later step needs has to find only one match.
 """
 
 from __future__ import annotations
@@ -38,6 +34,7 @@ from headwater.plan.model import (
     Var,
     literal,
 )
+from headwater.plan.ranks import Ranks
 
 Choose: TypeAlias = Callable[[Choice], Costed]
 
@@ -72,18 +69,15 @@ def pattern(table: str, args: Sequence[syntax.Term], bound: Iterable[str]) -> Pa
     return Pattern(table, tuple(key), tuple(binds), tuple(equal))
 
 
+_Other: TypeAlias = syntax.Assign | syntax.Comparison | syntax.Condition | syntax.Negation
+
+
 @dataclass(frozen=True, slots=True)
-class _Columns:
-    """The columns of an atom: those that hold variables, with their names, and those that hold values."""
+class _Waiting:
+    """A goal that is no atom, and the variables that must be known before it can be taken."""
 
-    variables: tuple[tuple[int, str], ...]
-    values: tuple[int, ...]
-
-    @classmethod
-    def of(cls, atom: syntax.Atom) -> _Columns:
-        args = tuple(enumerate(atom.args))
-        values = tuple(at for at, arg in args if not isinstance(arg, syntax.Variable | syntax.Wildcard))
-        return cls(tuple((at, arg.name) for at, arg in args if isinstance(arg, syntax.Variable)), values)
+    goal: _Other
+    asks: frozenset[str]
 
 
 class _Goals:
@@ -97,14 +91,15 @@ class _Goals:
         self.atoms: dict[int, syntax.Atom] = {}
         self.owned = draft.owned
         self.mine = draft.mine
-        self.others: list[syntax.Assign | syntax.Comparison | syntax.Condition | syntax.Negation] = []
+        others: list[_Waiting] = []
         for goal in draft.body:
             if isinstance(goal, syntax.Atom):
                 self.atoms[len(self.atoms)] = goal
             else:
-                self.others.append(goal)
-        self.columns = {slot: _Columns.of(atom) for slot, atom in self.atoms.items()}
+                others.append(_Waiting(goal, _asks(goal)))
+        self.others = sorted(others, key=lambda each: isinstance(each.goal, syntax.Assign))  # tests first
         self.equations = equations_of(draft)
+        self.ranks = Ranks(draft, self.atoms, self.equations)
 
     def copy(self) -> _Goals:
         made = _Goals(self.draft, set(self.bound), self.reads)
@@ -118,15 +113,16 @@ class _Goals:
         while progress:
             progress = False
             yield from self._take_owned()
-            for goal in sorted(self.others, key=lambda goal: isinstance(goal, syntax.Assign)):
+            for waiting in self.others:
+                goal = waiting.goal
+                if not waiting.asks <= self.bound:
+                    continue
                 if isinstance(goal, syntax.Assign) and self.atoms and not self._asked_for(goal.variable.name):
                     continue
-                step = self._ready(goal)
-                if step is not None:
-                    self.others.remove(goal)
-                    progress = True
-                    yield step
-                    break
+                self.others.remove(waiting)
+                progress = True
+                yield self._step(goal)
+                break
 
     def _take_owned(self) -> Iterable[Step]:
         match self.owned:
@@ -145,32 +141,29 @@ class _Goals:
         atoms = any(
             isinstance(arg, syntax.Variable) and arg.name == name for atom in self.atoms.values() for arg in atom.args
         )
-        return atoms or any(name in goal_names(goal) for goal in self.others if not _assigns(goal, name))
+        return atoms or any(name in each.asks for each in self.others if not _assigns(each.goal, name))
 
-    def _ready(self, goal: syntax.Assign | syntax.Comparison | syntax.Condition | syntax.Negation) -> Step | None:
+    def _step(self, goal: _Other) -> Step:
+        """The step of a goal whose variables are known."""
         match goal:
             case syntax.Assign(variable=variable, term=term):
-                if not names(term) <= self.bound:
-                    return None
                 if variable.name in self.bound:
                     return Test(syntax.Comparison("=", variable, term, span=goal.span))
                 self.bound.add(variable.name)
                 return Let(variable.name, self.types[variable.name], term)
-            case syntax.Comparison(left=left, right=right):
-                return Test(goal) if names(left) | names(right) <= self.bound else None
-            case syntax.Condition(call=call):
-                return Test(goal) if names(call) <= self.bound else None
+            case syntax.Comparison() | syntax.Condition():
+                return Test(goal)
             case syntax.Negation(atom=atom):
-                asked = {arg.name for arg in atom.args if isinstance(arg, syntax.Variable)}
-                return Absent(pattern(atom.relation, atom.args, self.bound)) if asked <= self.bound else None
+                return Absent(pattern(atom.relation, atom.args, self.bound))
             case other:
                 assert_never(other)
 
     def solve(self, atom: syntax.Atom) -> Iterable[Step]:
         """Compute the variables of an atom that nothing but equations tells."""
         for equation in solved(self.equations, atom, self.bound):
-            if equation.goal in self.others:  # else another of its equations has used it
-                self.others.remove(equation.goal)
+            left = [each for each in self.others if each.goal != equation.goal]
+            if len(left) < len(self.others):  # else another of its equations has used it
+                self.others = left
                 name = equation.variable.name
                 self.bound.add(name)
                 yield Let(name, self.types[name], equation.term)
@@ -185,23 +178,21 @@ class _Goals:
 
     def next_slot(self) -> int:
         """The atom that the structural order takes next."""
-        draft = self.draft
-
-        def rank(item: tuple[int, syntax.Atom]) -> tuple[bool, int, float, int, int]:
-            slot, atom = item
-            columns = self.columns[slot]
-            bound = [at for at, name in columns.variables if name in self.bound]
-            known = (*columns.values, *bound)
-            share = len(known) / len(atom.args) if atom.args else 1.0
-            key = draft.keys.get(atom.relation)
-            several = share < 1.0 and (key is None or not key.issubset(known))
-            reached = 0 if bound else 1 if solved(self.equations, atom, self.bound) else 2
-            return several, reached, -share, draft.weights[atom.relation], slot
-
         turns = {slot: atom.turn or 0 for slot, atom in self.atoms.items()}
         if any(turns.values()):  # the program says so
             return min(turns, key=lambda slot: (turns[slot], slot))
-        return min(self.atoms) if draft.ordered else min(self.atoms.items(), key=rank)[0]
+        return min(self.atoms) if self.draft.ordered else self.ranks.first(self.atoms, self.bound)
+
+
+def _asks(goal: _Other) -> frozenset[str]:
+    """The variables that a goal needs."""
+    match goal:
+        case syntax.Assign(term=term):
+            return frozenset(names(term))
+        case syntax.Comparison() | syntax.Condition() | syntax.Negation():
+            return frozenset(goal_names(goal))
+        case other:
+            assert_never(other)
 
 
 def _assigns(goal: syntax.Goal, name: str) -> bool:
@@ -331,7 +322,7 @@ def _from_negated(draft: Draft, rule: int, goal: syntax.Negation, choose: Choose
     start = pattern(goal.atom.relation, goal.atom.args, ())
     goals = _Goals(draft, {name for _, name in start.binds}, _everything(draft))
     if not still_absent:
-        goals.others = [other for other in goals.others if not isinstance(other, syntax.Negation)]
+        goals.others = [other for other in goals.others if not isinstance(other.goal, syntax.Negation)]
     return _finish(draft, rule, start, None, goals, choose)
 
 
