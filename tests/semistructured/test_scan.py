@@ -141,3 +141,20 @@ def test_floats_are_read_as_python_reads_them(value: float) -> None:
         nodes = scan_text(f'["{text}", {json.dumps(value)}]'.encode(), "f")
         assert nodes.number[1] == float(text) or not math.isfinite(float(text))
         assert nodes.number[2] == value
+
+
+def test_a_document_that_is_set_aside_leaves_no_number_behind() -> None:
+    """The number needs care, and where it stood the next document has an object, a null or a boolean."""
+    for value in ('{"c": 1}', "[[]]", "null", "true", "[1.5]"):
+        nodes = scan_lines(b'{"a": 12345678901234567890123, "b": }\n{"a": ' + value.encode() + b"}\n", "lines")
+        assert [bad.position for bad in nodes.rejected] == [0]
+        alone = scan_lines(b'{"a": ' + value.encode() + b"}\n", "lines")
+        assert nodes.kind.tolist() == alone.kind.tolist()
+        assert [math.isnan(number) for number in nodes.number] == [math.isnan(number) for number in alone.number]
+
+
+def test_keys_are_exact_however_large_they_are() -> None:
+    for key in (7, -3, 2**53 - 1, 2**53, 2**53 + 1, 10**30 + 1):
+        docs = hw.Documents.from_json({"N": [{"k": key, "a": 1}, {"k": 5, "a": 2}]}, key="k")
+        assert docs.keys() == (key, 5)
+        assert docs.document(key) == {"k": key, "a": 1}

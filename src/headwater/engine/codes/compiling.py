@@ -23,10 +23,18 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.options import DefaultOptions
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
+_UNCOUNTED = {"_nrt": False} if hasattr(DefaultOptions, "_nrt") else {}
+
 inlined: Callable[[Callable[..., Any]], Any] = numba.njit(inline="always")
+
+borrowing: Callable[[Callable[..., Any]], Any] = numba.njit(**_UNCOUNTED)
+"""Compile a function that a kernel calls in its inner loop, with arrays of its own. It makes no array, so numba need
+not count references: it would, atomically, for every argument of every call, which was half of the time of reading
+1.1M nodes of JSON (100 ms, 44 without) and most of looking whether 1M rows ascend (15 ms, 1.3 without)."""
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -193,10 +193,10 @@ class Store:
 
     def admit_rows(self, rows: npt.NDArray[np.int64]) -> None:
         """As `admit`, for rows."""
-        if rows.shape[0] > _FEW:  # column by column is quicker on many rows, all at once on few
-            self.admit([rows[:, column] for column in range(self.width)])
-        elif rows.size:
-            self.admit_range(rows.min(axis=0), rows.max(axis=0))
+        if rows.size:
+            low, high = np.empty((2, self.width), dtype=np.int64)
+            kernels.extremes_of(rows, low, high)
+            self.admit_range(low, high)
 
     def admit_range(self, low: npt.NDArray[np.int64], high: npt.NDArray[np.int64]) -> None:
         if within(low, high, self.bounds.low, self.bounds.high):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.core.errors import DataError, FileError
@@ -26,6 +27,7 @@ from headwater.semistructured.reading.scan import kept_documents, scan_lines, sc
 Key: TypeAlias = str | int
 _LINES = (".jsonl", ".ndjson")
 _SHOWN = 5
+_EXACT = 2**53  # floats hold all ints below
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +119,20 @@ def keyed(nodes: Nodes, key: str | None, fallback: Sequence[Key]) -> DocumentBat
         (nodes.label == label) & (nodes.place < 0) & ((nodes.kind == INT) | (nodes.kind == STRING))
     )
     holders = holders[above[nodes.parent[holders]]]
-    keys: list[Key] = nodes.text.take(pa.array(holders)).to_pylist()
-    if (nodes.kind[holders] == INT).all():
-        keys = list(map(int, keys))
-    else:
-        kinds = nodes.kind[holders].tolist()
-        keys = [int(text) if kind == INT else text for text, kind in zip(keys, kinds, strict=True)]
+    keys = _values(nodes, holders)
     if len(keys) < int(np.count_nonzero(nodes.roots >= 0)):
         nodes = _set_aside(nodes, key, set(nodes.parent[holders].tolist()), fallback)
     return last_of_each(nodes, keys)
+
+
+def _values(nodes: Nodes, holders: npt.NDArray[np.intp]) -> list[Key]:
+    """The ints and strings of these nodes."""
+    kinds, numbers = nodes.kind[holders], nodes.number[holders]
+    if (kinds == INT).all() and (np.abs(numbers) < _EXACT).all():
+        found: list[Key] = numbers.astype(np.int64).tolist()
+        return found
+    texts = nodes.text.take(pa.array(holders)).to_pylist()
+    return [int(text) if kind == INT else text for text, kind in zip(texts, kinds.tolist(), strict=True)]
 
 
 def _set_aside(nodes: Nodes, key: str, found: set[int], fallback: Sequence[Key]) -> Nodes:

@@ -78,9 +78,8 @@ def _scan(text: bytes, begins: Ints, ends: Ints, where: str, *, alone: bool = Fa
         hollow, counts, roots, faults, places,
     )  # fmt: skip
     count = int(counts[1])
-    kinds = kind[:count].copy()
+    kinds, numbers = kind[:count], number[:count]
     texts = _texts(out, offsets[: count + 1], (kinds == COMPLEX) | (kinds == NULL))
-    numbers = np.where(unsure[:count] == 1, number[:count], np.nan)
     labels = _labels(words, word_ends[: int(counts[0])])
     wrong = _sure(numbers, np.flatnonzero(unsure[:count] == 2), kinds, texts)
     rejected = [
@@ -88,8 +87,8 @@ def _scan(text: bytes, begins: Ints, ends: Ints, where: str, *, alone: bool = Fa
         for at in np.flatnonzero(faults).tolist()
     ]
     nodes = Nodes(
-        parent[:count].copy(), label[:count].copy(), place[:count].copy(), kinds, texts, numbers, labels,
-        hollow[: int(counts[2])].copy(), roots, tuple(rejected),
+        parent[:count], label[:count], place[:count], kinds, texts, numbers, labels, hollow[: int(counts[2])], roots,
+        tuple(rejected),
     )  # fmt: skip
     if not wrong:
         return nodes
@@ -109,8 +108,7 @@ def _room(entries: int) -> int:
 
 def _texts(out: npt.NDArray[np.uint8], offsets: Ints, absent: npt.NDArray[np.bool_]) -> pa.LargeStringArray:
     bits = np.packbits(~absent, bitorder="little")
-    data = out[: int(offsets[-1])].copy()
-    buffers = [pa.py_buffer(bits), pa.py_buffer(offsets.copy()), pa.py_buffer(data)]
+    buffers = [pa.py_buffer(bits), pa.py_buffer(offsets), pa.py_buffer(out[: int(offsets[-1])])]
     return pa.Array.from_buffers(pa.large_string(), absent.size, buffers)
 
 

@@ -47,7 +47,7 @@ from headwater.engine.store.kernels.numbers import (
     number_rows,
     number_values,
 )
-from headwater.engine.store.kernels.ordering import ASCENDING, GROUPED, order_of, sort_groups
+from headwater.engine.store.kernels.ordering import ASCENDING, GROUPED, extremes_of, order_of, sort_groups
 from headwater.engine.store.kernels.search import CANNOT, NO_WAY, search_between, search_from
 from headwater.engine.store.kernels.sets import (
     close_merge,
@@ -80,6 +80,7 @@ __all__ = [
     "enter_frontier",
     "exists",
     "expand",
+    "extremes_of",
     "join_best",
     "join_best_short",
     "join_frontier",

@@ -1,21 +1,22 @@
-"""Kernels over rows that come in order, or nearly."""
+"""Kernels over rows as they come: their extremes, and whether they are in order, or nearly."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from headwater.engine.codes.compiling import inlined, kernel
+from headwater.engine.codes.compiling import borrowing, kernel
 
 ASCENDING, GROUPED, MIXED = range(3)
 
 
-@inlined
-def _compared(one, other):
-    """Below, at or above 0 as a row is smaller than, equal to or larger than another."""
+@borrowing
+def _compared(some, at, others, to):
+    """Below, at or above 0 as a row is smaller than, equal to or larger than another. Both are given by their places:
+    to make an array of each would cost more than to compare them."""
     found = 0
-    for column in range(one.size):
-        if one[column] != other[column]:
-            found = 1 if one[column] > other[column] else -1
+    for column in range(some.shape[1]):
+        if some[at, column] != others[to, column]:
+            found = 1 if some[at, column] > others[to, column] else -1
             break
     return found
 
@@ -29,7 +30,7 @@ def order_of(rows):
             continue
         if rows[at, 0] < rows[at - 1, 0]:
             return MIXED
-        if found == ASCENDING and _compared(rows[at], rows[at - 1]) <= 0:
+        if found == ASCENDING and _compared(rows, at, rows, at - 1) <= 0:
             found = GROUPED
     return found
 
@@ -37,21 +38,33 @@ def order_of(rows):
 @kernel
 def sort_groups(rows, moves):
     """Sort rows that are GROUPED, in place: whether it could be done, each row being there once, in so many moves."""
-    held = np.empty(rows.shape[1], dtype=rows.dtype)
+    held = np.empty((1, rows.shape[1]), dtype=rows.dtype)
     for at in range(1, rows.shape[0]):
-        if _compared(rows[at], rows[at - 1]) > 0:
+        if _compared(rows, at, rows, at - 1) > 0:
             continue
-        held[:] = rows[at]
+        held[0] = rows[at]
         to = at
         while to > 0:
-            order = _compared(held, rows[to - 1])
+            order = _compared(held, 0, rows, to - 1)
             if order == 0 or moves == 0:
-                rows[to] = held
+                rows[to] = held[0]
                 return False
             if order > 0:
                 break
             rows[to] = rows[to - 1]
             to -= 1
             moves -= 1
-        rows[to] = held
+        rows[to] = held[0]
     return True
+
+
+@kernel
+def extremes_of(rows, low, high):
+    """The least and the largest code of each column, in one pass; there is a row."""
+    for column in range(rows.shape[1]):
+        low[column] = high[column] = rows[0, column]
+    for at in range(1, rows.shape[0]):
+        for column in range(rows.shape[1]):
+            code = rows[at, column]
+            low[column] = min(low[column], code)
+            high[column] = max(high[column], code)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from headwater.engine.codes.compiling import inlined, kernel
+from headwater.engine.codes.compiling import borrowing, inlined, kernel
 from headwater.semistructured.reading.kernels.faults import (
     CONTROL,
     DEEP,
@@ -60,7 +60,7 @@ def _is_digit(byte):
     return 48 <= byte <= 57
 
 
-@kernel
+@borrowing
 def _hex4(data, at, end):
     """The value of four hexadecimal digits, -1 if they are none."""
     if at + 4 > end:
@@ -80,7 +80,7 @@ def _hex4(data, at, end):
     return found
 
 
-@kernel
+@borrowing
 def _utf8_length(data, at, end):
     """Bytes of the character that begins here, 0 if it is none."""
     first = data[at]
@@ -108,7 +108,7 @@ def _utf8_length(data, at, end):
     return length
 
 
-@kernel
+@borrowing
 def _put_utf8(out, to, point):
     """Write a code point; the place after it."""
     if point < 0x80:
@@ -130,7 +130,7 @@ def _put_utf8(out, to, point):
     return to + 4
 
 
-@kernel
+@borrowing
 def _escaped(data, at, end, out, to):
     """Undo the escape at a backslash: the place after it, the place after what was written, a fault."""
     if at + 1 >= end:
@@ -171,7 +171,7 @@ def _escaped(data, at, end, out, to):
     return after, _put_utf8(out, to, point), 0
 
 
-@kernel
+@borrowing
 def _string(data, at, end, out, to):
     """Copy the string after its quote, escapes undone: the place after it, the end of the copy, a fault."""
     while at < end:
@@ -199,7 +199,7 @@ def _string(data, at, end, out, to):
     return at, to, ENDS
 
 
-@kernel
+@borrowing
 def _number_end(data, at, end):
     """The place after a number as JSON writes them, whether it is real, and a fault."""
     real = False
@@ -237,14 +237,14 @@ def _number_end(data, at, end):
     return at, real, 0
 
 
-@kernel
+@borrowing
 def _reads_as(out, at, end):
     """What a text is as a number, and how sure that is: 0 no number, 1 exact, 2 a number that needs care.
 
     A mantissa of at most 15 digits and a power of ten of at most 22 are exact floats, so one division rounds once.
     """
     if at == end:
-        return 0.0, 0
+        return np.nan, 0
     negative = False
     if out[at] == 43 or out[at] == 45:
         negative = out[at] == 45
@@ -273,7 +273,7 @@ def _reads_as(out, at, end):
                 power -= 1
             at += 1
     if not some:
-        return 0.0, 0
+        return np.nan, 0
     if at < end and (out[at] == 101 or out[at] == 69):
         at += 1
         down = False
@@ -281,29 +281,29 @@ def _reads_as(out, at, end):
             down = out[at] == 45
             at += 1
         if at == end:
-            return 0.0, 0
+            return np.nan, 0
         shift = 0
         while at < end and _is_digit(out[at]):
             shift = min(shift * 10 + np.int64(out[at] - 48), 100000)
             at += 1
         power += -shift if down else shift
     if at != end:
-        return 0.0, 0
+        return np.nan, 0
     if mantissa == 0:
         return -0.0 if negative else 0.0, 1
     if digits > 15 or power > 22 or power < -22:
-        return 0.0, 2
+        return np.nan, 2
     found = np.float64(mantissa)
     if power >= 0:
         found = found * _EXACT[power]
         if power > 0 and digits + power > 15:
-            return 0.0, 2
+            return np.nan, 2
     else:
         found = found / _EXACT[-power]
     return -found if negative else found, 1
 
 
-@kernel
+@borrowing
 def _word(data, at, end, first, second, third, fourth, fifth):
     """The length of a literal that stands here, 0 if it does not."""
     length = 4 if fifth == 0 else 5
@@ -314,7 +314,7 @@ def _word(data, at, end, first, second, third, fourth, fifth):
     return length
 
 
-@kernel
+@borrowing
 def _label(out, begin, end, words, word_ends, counts, slots):
     """The number of a label, which is new or known. `counts[0]` is how many there are, `words` holds their bytes."""
     code = _SEED
@@ -345,7 +345,7 @@ def _label(out, begin, end, words, word_ends, counts, slots):
     return known
 
 
-@kernel
+@borrowing
 def _is_held(held, begin, count, label):
     """Whether a label is among the first members of an object: looking at a few costs less than a table."""
     found = False
@@ -354,7 +354,7 @@ def _is_held(held, begin, count, label):
     return found
 
 
-@kernel
+@borrowing
 def _is_member(serial, label, members):
     """Note that an object has a member; whether it had it already."""
     key = (np.int64(serial) << 32) | np.int64(label + 1)
@@ -493,6 +493,7 @@ def scan_documents(
                     label[node] = under[depth] if depth >= 0 else -1
                     place[node] = following[depth] if depth >= 0 else -1
                     kind[node] = COMPLEX
+                    number[node], unsure[node] = np.nan, 0  # a document that was set aside may have written here
                     shape[depth + 1] = 1
                     owner[depth + 1] = node
                     under[depth + 1] = ITEM
@@ -511,6 +512,7 @@ def scan_documents(
                     fault = DEEP
                     break
                 kind[node] = COMPLEX
+                number[node], unsure[node] = np.nan, 0
                 depth += 1
                 shape[depth] = 0
                 owner[depth] = node
@@ -567,7 +569,7 @@ def scan_documents(
                     for letter in range(length):
                         out[to + letter] = data[at + letter]
                     to += length
-                unsure[node] = 0
+                number[node], unsure[node] = np.nan, 0
                 at += length
             node += 1
             offsets[node] = to
