@@ -312,7 +312,9 @@ def oracle_documents(parts: list[ViewState], store: Store) -> dict[str, Any]:
 
 
 def name_of(oid: Any) -> str:
-    return f"&{'.'.join(map(str, oid)) if isinstance(oid, tuple) else oid}'"
+    if not isinstance(oid, tuple):
+        return f"&{oid}'"
+    return f"&{'.'.join(map(str, oid))}{'.' * (len(oid) == 1)}'"
 
 
 def shown_value(kind: str, text: str | None, number: float | None) -> Any:

@@ -72,7 +72,7 @@ class DocumentView:
 
     @property
     def _graph(self) -> ViewGraph:
-        return ViewGraph(StoredObjects(self._docs.database.reader), self.program)
+        return ViewGraph(self._docs._contents, self.program)
 
     # Reading
 

@@ -76,7 +76,7 @@ def view_changes(
     shown: Callable[[Any], str], *, patches: bool = True,
 ) -> ViewChanges:  # fmt: skip
     """The changes of a view in a transaction. Without `patches` the transaction need not have been applied."""
-    edges = _edge_changes(program, changes, delegate)
+    edges = _edge_changes(graph, program, changes, delegate)
     touched = _touched(program, changes)
     before = graph.before(changes)
     changed = _value_changes(graph, before, program, changes) if patches else {}
@@ -104,16 +104,23 @@ def view_changes(
     return ViewChanges(operations, found)
 
 
-def _edge_changes(program: ViewProgram, changes: Changes, delegate: Callable[[Any], str]) -> list[ViewOperation]:
+def _edge_changes(
+    graph: ViewGraph, program: ViewProgram, changes: Changes, delegate: Callable[[Any], str]
+) -> list[ViewOperation]:
     found: list[ViewOperation] = []
 
     def note(relation: str | None, read: Callable[[tuple[Any, ...]], tuple[str, str, Any]]) -> None:
         if relation is None or not changes[relation]:
             return
-        gone = {read(row) for row in row_tuples(changes[relation].deleted)}
-        come = {read(row) for row in row_tuples(changes[relation].inserted)}
+        went, came = row_tuples(changes[relation].deleted), row_tuples(changes[relation].inserted)
+        gone, come = set(map(read, went)), set(map(read, came))
+        if relation in with_places:  # an object may stand several times in an array: it is one edge, which stays
+            there = set(map(read, graph.unchanged_edges(relation, [*went, *came])))
+            gone, come = gone - there, come - there
         found.extend(Del(*edge) for edge in sorted(gone - come, key=repr))
         found.extend(Ins(*edge) for edge in sorted(come - gone, key=repr))
+
+    with_places = {program.edges, *(part.made_edges for part in program.parts)}
 
     for part in program.parts:
         top = part.name
@@ -152,7 +159,12 @@ def _value_changes(
     both = [oid for oid in old if oid in new]
     shown = {oid for oid in both if oid in _in_view(graph, program, both)} if both else set()
     shown &= _in_view(before, program, both) if both else set()
-    return {oid: (old[oid], new[oid]) for oid in shown}
+    return {oid: (old[oid], new[oid]) for oid in shown if not _is_same(old[oid], new[oid])}
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    """Whether two values are written alike, as a time and its text are: a document does not show which it has."""
+    return type(old) is type(new) and repr(old) == repr(new)
 
 
 def _in_view(graph: ViewGraph, program: ViewProgram, oids: list[int]) -> set[Any]:

@@ -85,6 +85,15 @@ class ViewGraph:
             for row in self._rows(part.made_edges, 2, oids)
         ]
 
+    def unchanged_edges(self, relation: str, changed: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """The rows between the same objects as some changed ones, which were there before the change and are after it.
+        In a tree there are none."""
+        if self._contents.is_tree:
+            return []
+        between = self._contents.rows_between(relation, {(row[0], row[2]) for row in changed})
+        rows = set(changed)
+        return [row for row in map(_row, between) if row not in rows]
+
     def holds(self, relation: str, oids: list[Any]) -> set[Any]:
         """Which of these are in the first column of a relation."""
         return {_id(row[0]) for row in self._rows(relation, 0, oids)} if oids else set()

@@ -60,6 +60,15 @@ class StoredObjects:
         numbers = [number for number in found if number >= 0]
         return self.rows(relation, column, numbers) if numbers else []
 
+    def rows_between(self, relation: str, ends: Iterable[tuple[Any, int]]) -> list[tuple[Any, ...]]:
+        """All rows that lead from an object of the first column to one of the third."""
+        find = self._reader.symbols.find
+        keys = [(one if isinstance(one, int) else find(one), other) for one, other in ends]
+        if not keys:
+            return []
+        table = self._reader.table(relation)
+        return self._reader.tuples(table, table.with_keys((0, 2), np.array(keys, dtype=np.int64))[1])
+
     @property
     def words(self) -> Sequence[Any]:
         """What the codes of texts stand for."""
