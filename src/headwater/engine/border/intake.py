@@ -158,7 +158,9 @@ def _from_rows(header: Header, rows: Iterable[Any]) -> Intake:
         rejected.append(Rejected(header.relation, at, row, reason))
 
     for at, row in enumerate(rows):
-        if isinstance(row, Mapping):
+        if type(row) is tuple and header.ordered:
+            pass  # as rows mostly are: to ask what else they might be costs more than all the rest
+        elif isinstance(row, Mapping):
             if not header.fixed and learnt is None and len(row) == width and set(row) != set(names):
                 names = learnt = tuple(map(str, row))
             missing = [name for name in names if name not in row]

@@ -16,6 +16,7 @@ from headwater.core.types import Type, list_of
 from headwater.core.widening import widest
 
 _INT64 = range(-(2**63), 2**63)
+_NEVER_MISSING = frozenset({str, int, float, bool})
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
 MOMENTS = range((dt.datetime.min - _EPOCH) // _MICROSECOND, (dt.datetime.max - _EPOCH) // _MICROSECOND + 1)
@@ -43,7 +44,7 @@ def type_of(value: Any) -> Type | None:
 
 def is_null(value: Any) -> bool:
     """Whether this is a null: Python's, or NaT or NA of NumPy and pandas."""
-    return value is None or _is_missing(value, type_of(value))
+    return value is None or (type(value) not in _NEVER_MISSING and _is_missing(value, type_of(value)))
 
 
 def fit(value: Any, kind: Type, *, nullable: bool = False) -> Any:

@@ -46,7 +46,7 @@ def nodes_of(values: Sequence[Any], where: str) -> Nodes:
             texts.append(value)
             continue
         try:
-            texts.append(json.dumps(value, default=_other, allow_nan=False).encode())
+            texts.append(_JSON.encode(value).encode())
         except RecursionError:
             raise _refused(where, at, "nested too deep") from None
         except (TypeError, ValueError) as problem:
@@ -64,6 +64,9 @@ def _other(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"a document cannot hold a value of type {type(value).__name__}")
+
+
+_JSON = json.JSONEncoder(default=_other, allow_nan=False)
 
 
 def _reason(problem: Exception) -> str:
