@@ -81,7 +81,7 @@ def test_agree_bad_lines_are_set_aside_and_the_others_read(lines: list[tuple[Any
     [
         (b'{"a": 1,\n "a": 2}', "line 2, column 2: the object has this member already"),
         (b'{"a": NaN}', "line 1, column 7: this is no JSON"),
-        (b"[" * 10_000 + b"]" * 10_000, "line 1, column 1002: nested more than 1,000 levels deep"),
+        (b"[" * 10_000 + b"]" * 10_000, "line 1, column 1001: nested more than 1,000 levels deep"),
         (b'"\\ud800"', "line 1, column 2: half a surrogate pair: the string is no Unicode text"),
         (b'["\xc3\xa9", "\xff"]', "line 1, column 8: these bytes are no UTF-8"),
         (b"1" * 1001, "line 1, column 1: a number of more than 1,000 characters"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from headwater.files.write import make_folder
 from headwater.language.lorel import ViewDefinition
 from headwater.semistructured.change_files import apply_changes
 from headwater.semistructured.documents import Documents
+from headwater.semistructured.output.json_text import json_text
 from headwater.semistructured.output.view import DocumentView
 from headwater.semistructured.views import names_read, parse_views, require_documents
 
@@ -140,4 +140,4 @@ def views_of(file: str, feed: Feed, watched: Sequence[str] = ()) -> list[ViewDef
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogateescape").decode()
+    return json_text(value).encode("utf-8", "surrogateescape").decode()

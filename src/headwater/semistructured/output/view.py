@@ -17,6 +17,7 @@ import pyarrow as pa
 from headwater.core.errors import DataError
 from headwater.database import Changes
 from headwater.provenance import Critical, Proof, WhyNot
+from headwater.semistructured.output.json_text import json_text
 from headwater.semistructured.output.rendering import documents_of
 from headwater.semistructured.output.view_changes import ViewChanges, view_changes
 from headwater.semistructured.output.view_graph import ViewGraph, read_value
@@ -257,12 +258,10 @@ def _readings(oid: ObjectId) -> list[Any]:
 
 
 def _structs(documents: list[Any]) -> pa.Array:
-    import json
-
     try:
         return pa.array(documents)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        return pa.array([json.dumps(document, ensure_ascii=False) for document in documents], type=pa.string())
+        return pa.array([json_text(document) for document in documents], type=pa.string())
 
 
 __all__ = ["DocumentView", "ViewObject", "delegate_id", "read_value", "shown_id"]

@@ -7,7 +7,6 @@ that are there and from those that came and went. A document whose text stays th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
@@ -15,6 +14,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from headwater.exchange import Member, Outcome
+from headwater.semistructured.output.json_text import json_text
 from headwater.semistructured.output.rendering import documents_of
 from headwater.semistructured.output.view import delegate_id
 from headwater.semistructured.output.view_graph import read_value, row_tuples
@@ -91,7 +91,7 @@ def _texts(moment: _ViewMoment, roots: Sequence[Any]) -> dict[Any, str]:
         some = list(roots[start : start + _AT_ONCE])
         moment.hold([root for root in some if isinstance(root, tuple)])
         written = documents_of(moment, some, delegate_id)
-        found.update((root, json.dumps(document, ensure_ascii=False)) for root, document in written.items())
+        found.update((root, json_text(document)) for root, document in written.items())
     return found
 
 

@@ -378,13 +378,13 @@ def scan_documents(
 
     `roots[d]` is the node of document d, or -1: then `faults[d]` says why, and `places[d]` where.
     """
-    shape = np.empty(DEEPEST + 1, dtype=np.int8)  # of what is open: 0 an object, 1 an array
-    held = np.empty((DEEPEST + 1) * FEW, dtype=np.int32)  # the first labels of each object that is open
-    count = np.empty(DEEPEST + 1, dtype=np.int64)
-    owner = np.empty(DEEPEST + 1, dtype=np.int32)
-    under = np.empty(DEEPEST + 1, dtype=np.int32)
-    following = np.empty(DEEPEST + 1, dtype=np.int32)
-    serial = np.empty(DEEPEST + 1, dtype=np.int64)
+    shape = np.empty(DEEPEST, dtype=np.int8)  # of what is open: 0 an object, 1 an array
+    held = np.empty(DEEPEST * FEW, dtype=np.int32)  # the first labels of each object that is open
+    count = np.empty(DEEPEST, dtype=np.int64)
+    owner = np.empty(DEEPEST, dtype=np.int32)
+    under = np.empty(DEEPEST, dtype=np.int32)
+    following = np.empty(DEEPEST, dtype=np.int32)
+    serial = np.empty(DEEPEST, dtype=np.int64)
     out[0], out[1] = 91, 93
     _label(out, 0, 2, words, word_ends, counts, slots)
     objects = 0
@@ -481,7 +481,7 @@ def scan_documents(
             opened = False
             above = owner[depth] if depth >= 0 else -1
             if byte == 91:
-                if depth == DEEPEST:
+                if depth == DEEPEST - 1:
                     fault = DEEP
                     break
                 if depth >= 0 and shape[depth] == 0:
@@ -508,7 +508,7 @@ def scan_documents(
             label[node] = under[depth] if depth >= 0 else -1
             place[node] = following[depth] if depth >= 0 else -1
             if byte == 123:
-                if depth == DEEPEST:
+                if depth == DEEPEST - 1:
                     fault = DEEP
                     break
                 kind[node] = COMPLEX
