@@ -179,3 +179,16 @@ def test_the_cost_of_a_view_and_what_is_chosen(tmp_path: Path) -> None:
         "views are computed anew",
     )
     assert (name, recompute) == ("V.A", "  recompute: 8 objects")  # orders, items, prices, and the id of each
+
+
+def test_the_cost_of_a_view_over_a_view_and_of_names_without_documents(tmp_path: Path) -> None:
+    view, orders = tmp_path / "view.lorel", tmp_path / "orders.jsonl"
+    text = "define view V as A = select o from Orders o with o.id; define view W as B = select i from V.A.id i;"
+    view.write_text(text, encoding="utf-8")
+    orders.write_text('{"id": 1}\n', encoding="utf-8")
+    result = run(str(view), "--explain-cost", "--input", f"Orders={orders}")
+    assert result.output.splitlines()[-2:] == ["W.B", "  the model has no cost for it: it ranges over `V`"]
+    missing = run(str(view), "--explain-cost", "--input", f"Order={orders}")
+    assert missing.exit_code == 1
+    assert "HW806" in missing.stderr
+    assert "HW807" in missing.stderr

@@ -49,6 +49,20 @@ def test_documents_patches_and_deletes_are_one_transaction(folder: Path) -> None
     assert sorted(line["patch"][0]["op"] for line in shown) == ["add", "add", "remove"]  # type: ignore[index]
 
 
+def test_what_is_not_shown_is_counted(folder: Path) -> None:
+    orders = [{"id": at, "items": [{"sku": "s", "price": 1}]} for at in range(30)]
+    (folder / "edits.jsonl").write_text("\n".join(map(json.dumps, orders)))
+    given = ["run", "view.lorel", "-i", "Orders=orders.jsonl", "-c", "Orders=edits.jsonl"]
+    shown = CliRunner().invoke(app, given).stdout.splitlines()
+    ends = [at for at, line in enumerate(shown) if line.startswith("  ... ")]
+    assert len(ends) == 2
+    assert shown[0] == "edits.jsonl: Cheap: 96 changes"
+    assert shown[ends[0]] == f"  ... {96 - (ends[0] - 1)} more"
+    assert shown[ends[0] + 1] == "Cheap: 30 documents"
+    assert shown[ends[1]] == f"  ... {30 - (ends[1] - ends[0] - 2)} more"
+    assert not [line for line in CliRunner().invoke(app, [*given, "--rows", "0"]).stdout.splitlines() if "..." in line]
+
+
 def test_a_change_that_does_not_apply_is_named_with_its_line(folder: Path) -> None:
     (folder / "edits.jsonl").write_text('{"id": 9, "items": []}\n{"_key": 7, "_patch": []}\n')
     result = CliRunner().invoke(app, ["run", "view.lorel", "-i", "Orders=orders.jsonl", "-c", "Orders=edits.jsonl"])

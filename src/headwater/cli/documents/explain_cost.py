@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
 from headwater.cli.data.options import Feed
+from headwater.cli.documents.run_documents import programs_of
 from headwater.cli.documents.sources import pairs
 from headwater.cli.screen.report import ends_on_error
-from headwater.core.source import Source
-from headwater.files.read import bytes_of
-from headwater.language.lorel import ViewDefinition, parse_lorel
 from headwater.semistructured.cost import GuideStatistics, ViewCost, view_cost
 from headwater.semistructured.documents import Documents
 from headwater.semistructured.store.recomputing import cheaper_from
@@ -21,6 +17,7 @@ from headwater.semistructured.views.updates.canonical import NotCanonical, canon
 def explain_cost(file: str, feed: Feed) -> None:
     """Print the costs of every statement of a file."""
     with ends_on_error("interrupted"):
+        views = programs_of(file, feed)
         docs = Documents()
         for name, paths in pairs(feed.inputs, "--input"):
             docs.add_files(paths, name=name, strict=feed.strict)
@@ -28,16 +25,17 @@ def explain_cost(file: str, feed: Feed) -> None:
         rows = sum(docs.database.count(relation) for relation in ("edge", "atom", "name"))
         typer.echo(f"{rows:,} rows: a transaction is followed, and from {cheaper_from(rows):,} changed edges on the")
         typer.echo("views are computed anew")
-        tree = parse_lorel(Source(file, bytes_of(Path(file)).decode("utf-8", "replace")))
-        for view in tree.statements:
-            if isinstance(view, ViewDefinition):
-                for part in view.parts:
-                    found = canonical(part.query)
-                    typer.echo(f"{view.name}.{part.name}")
-                    if isinstance(found, NotCanonical):
-                        typer.echo(f"  the model has no cost for it: {found.reason}")
-                    else:
-                        _show(view_cost(found, statistics))
+        for view in views:
+            for part in view.definition.parts:
+                found = canonical(part.query)
+                typer.echo(f"{view.name}.{part.name}")
+                if view.ranges_over:
+                    others = ", ".join(f"`{name}`" for name in view.ranges_over)
+                    typer.echo(f"  the model has no cost for it: it ranges over {others}")
+                elif isinstance(found, NotCanonical):
+                    typer.echo(f"  the model has no cost for it: {found.reason}")
+                else:
+                    _show(view_cost(found, statistics))
 
 
 def _show(cost: ViewCost) -> None:

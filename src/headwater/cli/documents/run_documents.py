@@ -26,7 +26,7 @@ from headwater.semistructured.change_files import apply_changes
 from headwater.semistructured.documents import Documents
 from headwater.semistructured.output.json_text import json_text
 from headwater.semistructured.output.view import DocumentView
-from headwater.semistructured.views import names_read, parse_views, require_documents
+from headwater.semistructured.views import ViewProgram, names_read, parse_views, require_documents
 
 
 class DocumentRunning:
@@ -55,6 +55,7 @@ class DocumentRunning:
                 typer.echo(f"{path}: {view.name}: {counted(len(changes.operations), 'change')}")
                 for operation in changes.operations[: self._most or None]:
                     typer.echo(f"  {shown(str(operation))}")
+                self._note_more(len(changes.operations))
             self._feed += [(view.name, oid, patch) for oid, patch in changes.patches.items()]
 
     def _give(self, views: list[DocumentView]) -> None:
@@ -67,6 +68,7 @@ class DocumentRunning:
                     typer.echo(f"{view.name}: {counted(len(found), 'document')}")
                     for oid, document in list(found.items())[: self._most or None]:
                         typer.echo(f"  {oid}  {_json(document)}")
+                    self._note_more(len(found))
             else:
                 if self._show is not Show.VIEWS:
                     for name, oid, patch in self._feed:
@@ -75,6 +77,10 @@ class DocumentRunning:
                 if self._show is not Show.CHANGES:
                     for oid, document in found.items():
                         sys.stdout.write(_json({"view": view.name, "oid": oid, "document": document}) + "\n")
+
+    def _note_more(self, count: int) -> None:
+        if self._most and count > self._most:
+            typer.echo(f"  ... {count - self._most:,} more")
 
     def _write(self, folder: Path, view: DocumentView, found: dict[str, Any]) -> None:
         try:
@@ -132,11 +138,16 @@ def loaded(feed: Feed, keys: list[str], guard: Guard) -> tuple[Documents, Callab
 
 def views_of(file: str, feed: Feed, watched: Sequence[str] = ()) -> list[ViewDefinition]:
     """The views of a file; raises DataError where they read a name that no option gives documents for."""
+    return [view.definition for view in programs_of(file, feed, watched)]
+
+
+def programs_of(file: str, feed: Feed, watched: Sequence[str] = ()) -> tuple[ViewProgram, ...]:
+    """The same with their rules."""
     views = parse_views(Source(file, bytes_of(Path(file)).decode("utf-8", "replace")))
     given = [*pairs(feed.inputs, "--input"), *pairs(feed.changes, "--changes"), *pairs(watched, "--watch")]
     way = "give a file by --input {name}=FILE, which may hold no documents, or add --optional {name}"
     require_documents(names_read(views), (name for name, _ in given), feed.optional or (), way=way)
-    return [view.definition for view in views]
+    return views
 
 
 def _json(value: Any) -> str:
