@@ -164,11 +164,23 @@ class DocumentView:
     def why_not(self, oid: ObjectId) -> WhyNot:
         """Why an object is not among the selected ones."""
         key = _readings(oid)[0]
-        part = next((part for part in self.program.parts if (part.objects is not None) == isinstance(key, int)), None)
-        relation = None if part is None else part.objects or part.made or part.values
-        if relation is None:
+        part = self._selecting(key)
+        if part is None:
             raise DataError(f"error[HW821]: no statement of `{self.name}` selects objects like {oid!r}")
-        return self._docs.database.why_not(relation, (_listed(key),))
+        if part.values is None:
+            return self._docs.database.why_not(part.objects or part.made or "", (_listed(key),))
+        if self._graph.holds(part.values, [key]):
+            raise DataError(f"error[HW821]: {oid!r} is in the view `{self.name}`; ask why({oid!r})")
+        return self._docs.database.why_not(part.values, (_listed(key), "", "", 0))  # whatever its value would be
+
+    def _selecting(self, key: Any) -> ViewPart | None:
+        """The statement that selects objects of the store, or that an object which a view makes is called after."""
+        parts = self.program.parts
+        if isinstance(key, int):
+            return next((part for part in parts if part.objects is not None), None)
+        number = int(key[0])
+        part = parts[number - 1] if 0 < number <= len(parts) else None
+        return None if part is None or part.objects is not None else part
 
     def critical(self, oid: ObjectId) -> Critical:
         """The edges and values that an object of the view cannot do without."""
@@ -204,6 +216,10 @@ class DocumentView:
                         return part.values, row
             if self.program.adjuncts is not None and isinstance(key, int) and graph.holds(self.program.adjuncts, [key]):
                 return self.program.adjuncts, (key,)
+            for part in self.program.parts if isinstance(key, int) else ():  # what an object that is made holds
+                if part.made_edges is not None:
+                    for made, *rest in StoredObjects(self._docs.database.reader).rows(part.made_edges, 2, [key]):
+                        return part.made_edges, (_listed(_key(made)), *rest)
         raise DataError(f"error[HW821]: {oid!r} is not in the view `{self.name}`; ask why_not({oid!r})")
 
 
