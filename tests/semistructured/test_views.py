@@ -135,6 +135,38 @@ def test_documents_take_update_statements() -> None:
         docs.execute("select o from Orders o")
 
 
+def test_a_change_of_another_value_is_refused() -> None:
+    docs = hw.Documents.from_json({"N": {"a": 1, "b": True, "t": "x"}})
+    a, b, t = (docs.oid("N", pointer) for pointer in ("/a", "/b", "/t"))
+    for text in (
+        f"Chg(&{a}, 2, 3)",
+        f'Chg(&{a}, "1", 3)',
+        f"Chg(&{a}, true, 3)",
+        f"Chg(&{b}, 1, 3)",
+        f'Chg(&{t}, "y", 3)',
+    ):
+        with pytest.raises(hw.DataError, match=r"HW821.*has the value"):
+            docs.execute(text)
+    docs.execute(f'Chg(&{a}, 1, 3); Chg(&{a}, 3.0, 4); Chg(&{b}, true, null); Chg(&{t}, "x", "y")')
+    assert docs.document("N") == {"a": 4, "b": None, "t": "y"}
+
+
+def test_names_and_labels_of_updates_that_the_store_does_not_have_are_told() -> None:
+    docs = hw.Documents.from_json({"Orders": [{"id": 1, "status": "open"}]}, key="id")
+    for text, told in (
+        ('update o.status := "late"', "HW259.*`o` is neither a variable nor a name"),
+        ('update o.statsu := "late" from Orders o', "HW258.*`statsu`.*did you mean `status`"),
+        ('update o.status := "late" from Order o', "HW259.*did you mean `Orders`"),
+        ("update o.tags += p from Orders o, Order p", "HW259.*did you mean `Orders`"),
+    ):
+        with pytest.warns(hw.NearMissWarning, match=f"(?s){told}"):
+            docs.execute(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        docs.execute('update o.status := "late" from Orders o; update o.statuses += o from Orders o where o.id = 2;')
+    assert docs.document(1) == {"id": 1, "status": "late"}
+
+
 def test_near_misses_are_told_where_the_view_is_defined() -> None:
     docs = hw.Documents.from_json({"Guide": {"Restaurant": [{"Name": "Wok"}]}})
     with pytest.warns(hw.NearMissWarning, match=r"(?s)HW258.*`Restaurnt`.*did you mean `Restaurant`") as found:

@@ -49,7 +49,7 @@ from headwater.semistructured.schema import ATOM, EDGE, NAME
 from headwater.semistructured.store.base_graph import BaseGraph
 from headwater.semistructured.store.contents import HOLLOW, HOLLOW_DECLARATION, Ints, StoredObjects, subgraph
 from headwater.semistructured.store.difference import DocumentDifference, difference
-from headwater.semistructured.store.editing import NewValue, ObjectEdit, edited
+from headwater.semistructured.store.editing import NewValue, ObjectEdit, check_old_values, edited
 from headwater.semistructured.store.garbage import has_outside_parents, unreachable
 from headwater.semistructured.store.recomputing import cost_of, recomputed_changes
 from headwater.semistructured.store.texts import SymbolTexts
@@ -61,6 +61,7 @@ from headwater.semistructured.views import (
     parse_updates,
     program_tree,
     translate_all,
+    update_warnings,
 )
 
 _BASE = (EDGE, ATOM, NAME, HOLLOW)
@@ -194,14 +195,18 @@ class Documents:
 
     def execute(self, text: str) -> list[Changes]:
         """Run update statements of Lorel, each as one transaction: `update o.status := "late" from Orders o where
-        ...;`, `Ins(&10, items, &15)`. If one is refused, those before it stay applied."""
+        ...;`, `Ins(&10, items, &15)`, `Chg(&7, 10, 20)`, which is refused where the value is not 10. If one is
+        refused, those before it stay applied."""
         found = []
         for statement in parse_updates(text):
+            warn_of(update_warnings(statement, self._known()))
             rows = {name: self.database.rows(name) for name in (EDGE, ATOM, NAME)}
             updates = ground_update(statement, rows)
             insert = [(one.parent, one.label, one.child) for one in updates if isinstance(one, InsertEdge)]
             delete = [(one.parent, one.label, one.child) for one in updates if isinstance(one, DeleteEdge)]
-            change = [(one.oid, one.new) for one in updates if isinstance(one, ChangeValue)]
+            changed = [one for one in updates if isinstance(one, ChangeValue)]
+            check_old_values(self._contents, [(one.oid, one.old) for one in changed])
+            change = [(one.oid, one.new) for one in changed]
             found.append(self.update(insert, delete, change))
         return found
 

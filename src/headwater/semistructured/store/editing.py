@@ -19,7 +19,7 @@ from headwater.semistructured.reading.kernels.scanning import COMPLEX
 from headwater.semistructured.reading.nodes import KIND_NAMES, Nodes
 from headwater.semistructured.reading.python_values import nodes_of
 from headwater.semistructured.schema import ATOM, EDGE
-from headwater.semistructured.store.contents import HOLLOW, StoredObjects
+from headwater.semistructured.store.contents import HOLLOW, StoredObjects, value_of
 from headwater.semistructured.store.garbage import Edge, unreachable
 
 
@@ -82,6 +82,16 @@ def edited(
         made.fresh,
         any(_is_oid(child) for _, _, child in insert),
     )
+
+
+def check_old_values(contents: StoredObjects, expected: Sequence[tuple[int, Any]]) -> None:
+    """Raise DataError where the value of an object is not the one that an update says it changes."""
+    values = {row[0]: value_of(row[1], row[2]) for row in contents.rows(ATOM, 0, [oid for oid, _ in expected])}
+    for oid, old in expected:
+        if oid in values and (values[oid] != old or isinstance(values[oid], bool) != isinstance(old, bool)):
+            raise DataError(
+                f"error[HW821]: object &{oid} has the value {values[oid]!r}, and not {old!r}; nothing was applied"
+            )
 
 
 def _check(

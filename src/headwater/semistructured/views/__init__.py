@@ -8,7 +8,7 @@ from headwater.semistructured.views.known import KnownNames
 from headwater.semistructured.views.model import ViewOrder, ViewPart, ViewProgram, program_text, program_tree
 from headwater.semistructured.views.translate import translate, translate_all
 from headwater.semistructured.views.updates.explaining import explain_update
-from headwater.semistructured.views.updates.grounding import ground_update, parse_updates
+from headwater.semistructured.views.updates.grounding import ground_update, parse_updates, update_warnings
 from headwater.semistructured.views.updates.relevance import (
     Relevance,
     RelevantOids,
@@ -43,4 +43,5 @@ __all__ = [
     "require_documents",
     "translate",
     "translate_all",
+    "update_warnings",
 ]

@@ -17,6 +17,7 @@ from headwater.database import Database
 from headwater.language.lorel import parse_lorel, tree
 from headwater.pipeline import compile_tree
 from headwater.semistructured import schema
+from headwater.semistructured.views.known import KnownNames, near_misses
 from headwater.semistructured.views.model import program_tree
 from headwater.semistructured.views.translate import translate
 
@@ -30,6 +31,16 @@ def parse_updates(text: str) -> tuple[tree.UpdateStatement | tree.ElementaryUpda
         message, hint = "this is a query, not an update", "define a view for it"
         raise CheckProblem((Diagnostic("HW261", message, found.views[0].span, hint=hint),))
     return found.updates
+
+
+def update_warnings(update: tree.UpdateStatement | tree.ElementaryUpdate, known: KnownNames) -> tuple[Diagnostic, ...]:
+    """Warnings about names and labels of a statement that the store does not have."""
+    if not isinstance(update, tree.UpdateStatement):
+        return ()
+    read = tree.PathExpression(update.target.root, update.target.steps[:-1]) if update.op == "+=" else update.target
+    values = (tree.SelectItem(update.value),) if isinstance(update.value, tree.PathExpression) else ()
+    query = tree.SelectQuery((tree.SelectItem(read), *values), update.sources, update.where)
+    return near_misses(tree.ViewDefinition("update", (tree.NamedQuery("found", query),)), known, {}, ())
 
 
 def ground_update(
