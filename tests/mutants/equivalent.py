@@ -9,6 +9,7 @@ _WAY = "chooses between two ways to the same rows, one of which is quicker"
 
 EQUIVALENT: Mapping[str, str] = {
     "engine/store/kernels/ordering.py _compared: off by one: `1` -> `2` #1": "only the sign of a comparison counts",
+    "engine/store/kernels/ordering.py _compared: off by one: `1` -> `2` #2": "only the sign of a comparison counts",
     "engine/store/budget.py Budget.rows: comparison: `most >= wanted` -> `most > wanted`": (
         "where both are equal, `most` is returned in place of `wanted`"
     ),

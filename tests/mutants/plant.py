@@ -25,6 +25,9 @@ _OPPOSITES: dict[type[ast.cmpop], str] = {
 _TOO_EASY = frozenset({"assert_never", "isinstance", "issubclass", "map", "zip"})
 """Calls that fail at once with their arguments swapped, or that never run."""
 
+_COMPILED = frozenset({"borrowing", "inlined", "kernel"})
+"""The decorators of functions that numba compiles."""
+
 _TWINS = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "any": "all", "all": "any"}
 
 
@@ -73,7 +76,7 @@ class _Planter:
         """The mistakes in a class or function, and in what stands in it."""
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             function = f"{function}.{node.name}" if function else node.name
-            compiled = compiled or any(ast.unparse(one) in ("inlined", "kernel") for one in node.decorator_list)
+            compiled = compiled or any(ast.unparse(one) in _COMPILED for one in node.decorator_list)
             for child in node.body:
                 yield from self._inside(child, function, compiled=compiled)
         elif function:

@@ -39,6 +39,12 @@ def test_oracle_stores_with_views() -> None:
     assert seen["shared"] > 20, seen
 
 
+@pytest.mark.parametrize("seed", [100061, 100287, 100362])
+def test_oracle_stores_that_once_went_wrong(seed: int) -> None:
+    """A time for its own text; a value whose object has no parts; an object that comes to an array again."""
+    check(seed, 8, {"changed": 0, "patched": 0, "shared": 0})
+
+
 @pytest.mark.soak
 @given(st.integers(0, 2**40))
 @settings(max_examples=2000)
