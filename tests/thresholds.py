@@ -22,6 +22,7 @@ LOWERED: Mapping[str, int] = {
     "engine.store.budget._MORE_SYMBOLS": 0,
     "engine.store.budget._SMALL": 0,
     "engine.store.compaction._WORTH_IT": 0,
+    "engine.store.compaction._WORTH_IT_AT_REST": 0,
     "engine.store.frontier._BUFFER": 1,
     "engine.store.frontier._FLOOR": 1,
     "engine.store.frontier._WORTH": 1,

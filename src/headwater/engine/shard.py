@@ -376,8 +376,8 @@ class Shard:
         """Give back what rows that are there do not need, if it is much: no transaction is expected for a while."""
         if any(is_worth(store, Moment.REST) for store in self.stores.values()):
             self._compact(self.stores, Moment.REST)
-            for store in self.stores.values():
-                forget_sparse(store)
+        for store in self.stores.values():
+            forget_sparse(store)
 
     def _after_facts(self) -> int | None:
         """What the clock shows once the program's own facts have come."""

@@ -8,13 +8,14 @@ compare as the values do.
 Null has a code of its own in every type: symbol 0, -1 among the bools, and elsewhere the smallest int64, which
 orders before every other value. No other value has that code where nulls can be.
 
-A number, once given, keeps its meaning for the life of a table of symbols. A value may be forgotten when nothing has
-its number any more; if it comes again, it gets another one.
+A number, once given, keeps its meaning until its value is forgotten, which may happen when nothing has the number any
+more. It is then given to another value, so that a table of symbols is as long as it was at its fullest.
 """
 
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Iterable
 from typing import Any
 
@@ -37,11 +38,12 @@ FORGOTTEN = object()
 class Symbols:
     """Strings, lists and mixed values by number; null is number 0. Lists are tuples of plain Python values."""
 
-    __slots__ = ("_numbers", "values")
+    __slots__ = ("_free", "_numbers", "values")
 
     def __init__(self, values: Iterable[Any] = ()) -> None:
         self.values: list[Any] = []
         self._numbers: dict[Any, int] = {}
+        self._free = array("q")  # numbers of values that were forgotten, the largest first
         self.number(None)
         for value in values:
             self.number(value)
@@ -66,12 +68,20 @@ class Symbols:
         for number in numbers:
             del self._numbers[_identity(self.values[number])]
             self.values[number] = FORGOTTEN
+            self._free.append(number)
         self._numbers = dict(self._numbers)  # a dict keeps the room of what was deleted
+        while self.values[-1] is FORGOTTEN:
+            self.values.pop()
+        free = np.sort(np.frombuffer(self._free, np.int64)) if self._free else np.zeros(0, np.int64)
+        self._free = array("q", free[free < len(self.values)][::-1].tobytes())
 
     def number(self, value: Any) -> int:
         key = value if type(value) is str else _identity(value)
         found = self._numbers.get(key)
-        if found is None:
+        if found is None and self._free:
+            found = self._numbers[key] = self._free.pop()
+            self.values[found] = value
+        elif found is None:
             found = self._numbers[key] = len(self.values)
             self.values.append(value)
         return found
@@ -107,6 +117,7 @@ class SymbolsAside(Symbols):
         self._known = known
         self.values = []
         self._numbers = {}
+        self._free = array("q")
 
     def __len__(self) -> int:
         return len(self._known) + len(self.values)

@@ -19,6 +19,7 @@ from headwater.engine.store.states import BASE, GHOST, GONE
 from headwater.engine.store.store import Store
 
 _WORTH_IT = 1024
+_WORTH_IT_AT_REST = 64
 _NOTABLE = 8  # at rest, one dead row beside so many alive is worth it
 
 
@@ -31,9 +32,9 @@ class Moment(Enum):
 
 def is_worth(store: Store, moment: Moment) -> bool:
     """Whether enough is dead. Rows that end are cleared away sooner: all of them will be dead one day."""
-    much = store.count if store.table.lease is None else store.count // 2
     if moment is Moment.REST:
-        much = store.count // _NOTABLE
+        return store.size - store.count > store.count // _NOTABLE + _WORTH_IT_AT_REST
+    much = store.count if store.table.lease is None else store.count // 2
     return store.size - store.count > much + _WORTH_IT
 
 

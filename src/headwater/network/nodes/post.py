@@ -55,7 +55,7 @@ class MessageSorter:
         self._tables = tables
         self._boxes = tables.program.boxes
         self._nodes = nodes
-        self._sizes = RowSizes(tables.symbols)
+        self.sizes = RowSizes(tables.symbols)
         self._linked = linked  # sender and receiver of every channel, as one number
         self.proofs = proofs
         self._shares = shares
@@ -118,12 +118,8 @@ class MessageSorter:
             total += PART + (int(self._row_sizes(batch.box, batch.rows).sum()) if known is None else known)
         return total
 
-    def learn_sizes(self) -> None:
-        """Remember how many bytes all symbols take: they may be forgotten next."""
-        self._sizes.learn()
-
     def _row_sizes(self, box: int, rows: Matrix) -> Sizes:
-        return self._sizes.of(rows, self._types[box], (*self._plain[box], *self._ranked[box]))
+        return self.sizes.of(rows, self._types[box], (*self._plain[box], *self._ranked[box]))
 
     def _shared_size(self, message: Message) -> int:
         """Rows of several boxes that agree in all but the values to be minimised or maximised are written once."""
@@ -137,9 +133,9 @@ class MessageSorter:
             plain = np.concatenate([batch.rows[:, list(self._plain[batch.box])] for batch in batches])
             common = plain[last_words(plain.astype(np.int64))] if plain.shape[1] else plain[:1]
             types = tuple(self._types[first.box][at] for at in self._plain[first.box])
-            total += PART + int(self._sizes.of(common, types, tuple(range(len(types)))).sum())
+            total += PART + int(self.sizes.of(common, types, tuple(range(len(types)))).sum())
             for batch in batches:
-                values = self._sizes.of(batch.rows, self._types[batch.box], self._ranked[batch.box])
+                values = self.sizes.of(batch.rows, self._types[batch.box], self._ranked[batch.box])
                 total += int(values.sum()) + (batch.rows.shape[0] if len(batches) > 1 else 0)
         return total
 

@@ -32,6 +32,7 @@ from headwater.engine.reading import GONE, Matrix, Rows, Store, rows_with
 from headwater.network.nodes.boxes import Box
 from headwater.network.nodes.support import recursions
 from headwater.network.nodes.tables import NodeTables
+from headwater.network.nodes.told import ToldFacts
 
 Numbers = npt.NDArray[np.int64]
 Proof = tuple[int, ...]
@@ -39,19 +40,29 @@ Proof = tuple[int, ...]
 
 @dataclass(slots=True)
 class ProofNumbers:
-    """Proofs by number; equal proofs have equal numbers. Number 0 rests on nothing."""
+    """Proofs by number; equal proofs have equal numbers. Number 0 rests on nothing.
+
+    The number of a proof that was forgotten is given to another one.
+    """
 
     proofs: list[Proof] = field(default_factory=lambda: [()])
-    sizes: list[int] = field(default_factory=lambda: [1])  # bytes in a message
+    sizes: array[int] = field(default_factory=lambda: array("i", [1]))  # bytes in a message
     using: dict[int, array[int]] = field(default_factory=dict)  # by fact: the proofs that it is in
     _numbers: dict[Proof, int] = field(default_factory=lambda: {(): 0})
+    _free: array[int] = field(default_factory=lambda: array("q"))  # numbers of proofs that were forgotten
 
     def number(self, proof: Proof) -> int:
         found = self._numbers.get(proof)
         if found is None:
-            found = self._numbers[proof] = len(self.proofs)
-            self.proofs.append(proof)
-            self.sizes.append(1 + sum([1 if fact < 128 else (fact.bit_length() + 6) // 7 for fact in proof]))
+            if self._free:
+                found = self._free.pop()
+            else:
+                found = len(self.proofs)
+                self.proofs.append(())
+                self.sizes.append(0)
+            self._numbers[proof] = found
+            self.proofs[found] = proof
+            self.sizes[found] = 1 + sum([1 if fact < 128 else (fact.bit_length() + 6) // 7 for fact in proof])
             for fact in proof:
                 known = self.using.get(fact)
                 if known is None:
@@ -73,6 +84,11 @@ class ProofNumbers:
             if self.proofs[number]:  # not 0, and not forgotten before
                 del self._numbers[self.proofs[number]]
                 self.proofs[number] = ()
+        self._numbers = dict(self._numbers)  # a dict keeps the room of what was deleted
+        while len(self.proofs) > 1 and not self.proofs[-1]:
+            self.proofs.pop()
+            self.sizes.pop()
+        self._free = array("q", (number for number in range(len(self.proofs) - 1, 0, -1) if not self.proofs[number]))
         for fact in list(self.using):
             numbers = np.frombuffer(self.using[fact], np.int64)
             kept = array("q", numbers[named[numbers]].tolist())
@@ -106,8 +122,9 @@ class NodeProofs:
             if rule.table in self._inside:
                 for negated in rule.negated:
                     self._forbids.setdefault(negated, set()).add(rule.table)
-        self._count = 0
+        self.count = 0  # of facts that there ever were
         self.dead: list[set[int]] = [set() for _ in range(nodes)]
+        self.told = ToldFacts([{} for _ in range(nodes)])
 
     # Facts
 
@@ -115,9 +132,18 @@ class NodeProofs:
         known = self._facts.setdefault(table, {})
         found = known.get(row)
         if found is None:
-            found = known[row] = self._count
-            self._count += 1
+            found = known[row] = self.count
+            self.count += 1
         return found
+
+    def forget_facts(self, noticed: Iterable[int]) -> None:
+        """Forget what no node can hear of again: facts that are not there, that no proof has, and no notice either."""
+        heard_of = {*noticed, *self.numbers.using}
+        heard_of.update(*(known.values() for known in self._facts.values()))
+        for dead in self.dead:
+            dead &= heard_of
+        self.dead = [set(dead) for dead in self.dead]  # a set keeps the room of what was taken out
+        self.told.keep(heard_of)
 
     def lost(self, changes: Mapping[str, Change]) -> Iterator[tuple[int, int]]:
         """The facts that went with these changes, each with its node."""
@@ -249,4 +275,5 @@ class NodeProofs:
     def nbytes(self) -> int:
         """About how many bytes facts and proofs take."""
         proofs = sum(16 * len(proof) for proof in self.numbers.proofs) + 220 * self.numbers.held
-        return proofs + 250 * sum(map(len, self._facts.values()))
+        facts = 250 * sum(map(len, self._facts.values())) + 60 * sum(map(len, self.dead))
+        return proofs + 12 * len(self.numbers.proofs) + facts + self.told.nbytes

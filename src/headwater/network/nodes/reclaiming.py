@@ -1,9 +1,12 @@
-"""Gives back the lists and proofs that no row needs any more: most paths that nodes try are dropped again.
+"""Gives back the lists, proofs and facts that no row needs any more: most paths that nodes try are dropped again.
 
 A list (a path, most often) is a symbol, of which there is one for all nodes; a proof is a set of facts with a number.
 Both are needed while a table or a message under way names them. Now and then, when their number has grown by a quarter,
-those that are named are marked, and all others are forgotten. A number is never used for something else: whoever still
-had it would find nothing there, and not another path.
+those that are named are marked, and all others are forgotten; their numbers are given to others. That a fact is dead is
+known to nodes until no proof and no notice under way names it: nobody can hear of it again.
+
+Guarantees: what is held follows what tables and messages have, and not how often links have failed. The network behaves
+as if nothing were ever forgotten: the same messages, the same bytes.
 
 The record of a view's changes names lists too, mostly paths that were replaced by better ones. A list of names that
 nothing else names is moved there (see `report.RecordedLists`), where it takes a tenth of the memory.
@@ -26,8 +29,9 @@ from headwater.network.nodes.report import SimulationReport
 from headwater.network.nodes.work import NodeWork
 
 _WORTH_IT = 2048
+_WORTH_IT_AT_REST = 256
 _LIST, _NAME, _VALUE = 140, 8, 120  # bytes of a list, and for each of its items, with all that finds it
-_NUMBER = 12  # bytes of a number, also when its list is forgotten
+_NUMBER = 12  # bytes of a number, also of one that is free
 
 Marks = npt.NDArray[np.bool_]
 
@@ -39,30 +43,32 @@ class SymbolReclaimer:
         self._nodes, self._report = nodes, report
         self._tables = nodes.tables
         self._first = len(self._tables.symbols)  # of symbols that rules may name
-        self._lists = self._proofs = 0  # so many were held the last time
+        self._last = (0, 0, 0)  # so many lists, proofs and facts there were the last time
 
     @property
     def is_due(self) -> bool:
-        """Whether a quarter more than last time are held."""
-        lists, proofs = self._held()
-        return lists > _enough(self._lists, 4) or proofs > _enough(self._proofs, 4)
+        """Whether there are a quarter more than last time."""
+        return self._has_grown(4, _WORTH_IT)
 
     @property
-    def has_grown(self) -> bool:
+    def pays_at_rest(self) -> bool:
         """Whether it pays to look again when the network is quiet."""
-        lists, proofs = self._held()
-        return lists > _enough(self._lists, 32) or proofs > _enough(self._proofs, 32)
+        return self._has_grown(32, _WORTH_IT_AT_REST)
 
-    def _held(self) -> tuple[int, int]:
+    def _has_grown(self, part: int, least: int) -> bool:
+        return any(now > last + last // part + least for now, last in zip(self._held(), self._last, strict=True))
+
+    def _held(self) -> tuple[int, int, int]:
         proofs = self._nodes.proofs
-        return self._tables.symbols.held, 0 if proofs is None else proofs.numbers.held
+        lists = self._tables.symbols.held
+        return (lists, 0, 0) if proofs is None else (lists, proofs.numbers.held, proofs.told.held)
 
-    def reclaim(self, batches: Iterable[list[MessageBatch]]) -> None:
-        """Forget all that no table, no record and none of these batches, which are under way or held, names."""
+    def reclaim(self, batches: Iterable[list[MessageBatch]], noticed: Iterable[int]) -> None:
+        """Forget all that no table, no record and none of these batches and notices, under way or held, names."""
         under_way = [batch for some in batches for batch in some]
         self._forget_lists(under_way)
-        self._forget_proofs(under_way)
-        self._lists, self._proofs = self._held()
+        self._forget_proofs(under_way, noticed)
+        self._last = self._held()
 
     def _forget_lists(self, under_way: list[MessageBatch]) -> None:
         symbols = self._tables.symbols
@@ -76,15 +82,17 @@ class SymbolReclaimer:
             _mark(named, batch.rows, stores[self._tables.program.boxes[batch.box].outbox].table.types)
         for view, rows in self._report.recorded():
             self._move(rows, _list_columns(stores[view].table.types), named)
-        self._nodes.sorter.learn_sizes()
-        symbols.forget(at for at in np.flatnonzero(~named).tolist() if type(symbols.values[at]) is tuple)
+        unnamed = [at for at in np.flatnonzero(~named).tolist() if type(symbols.values[at]) is tuple]
+        symbols.forget(unnamed)
+        self._nodes.sorter.sizes.forget(np.array(unnamed, dtype=np.intp))
 
     def _move(self, rows: Codes, columns: list[int], named: Marks) -> None:
         """Move lists of names that only these recorded rows name; all others that they name are marked."""
         symbols, lists = self._tables.symbols, self._report.lists
         for at in columns:
             codes = rows[:, at]
-            recorded = np.unique(codes[codes >= 0])
+            here = codes >= 0
+            recorded = np.unique(codes[here])
             places = np.arange(len(symbols), dtype=np.int64)
             for code in recorded[~named[recorded]].tolist():
                 value = symbols.values[code]
@@ -92,7 +100,7 @@ class SymbolReclaimer:
                     places[code] = lists.add(map(symbols.find, value))
                 else:
                     named[code] = True
-            rows[:, at] = np.where(codes >= 0, places[codes], codes)
+            rows[here, at] = places[codes[here]]
 
     def recalled(self, view: str, rows: Codes) -> Codes:
         """Recorded rows of a view with codes for all their lists."""
@@ -104,7 +112,7 @@ class SymbolReclaimer:
                 found[row, at] = symbols.number(tuple(names))
         return found
 
-    def _forget_proofs(self, under_way: list[MessageBatch]) -> None:
+    def _forget_proofs(self, under_way: list[MessageBatch], noticed: Iterable[int]) -> None:
         proofs = self._nodes.proofs
         if proofs is None:
             return
@@ -112,11 +120,13 @@ class SymbolReclaimer:
         for box in proofs.boxes:
             for table in (box.inbox, box.sent):
                 assert table is not None
-                named[self._tables.present(table)[:, -1]] = True
+                store = self._tables.shard.stores[table]
+                named[store.data[: store.size, -1][store.stamp[: store.size] != GONE]] = True
         for batch in under_way:
             if batch.proofs is not None:
                 named[batch.proofs] = True
         proofs.numbers.forget(named)
+        proofs.forget_facts(noticed)
 
     @property
     def nbytes(self) -> int:
@@ -124,11 +134,7 @@ class SymbolReclaimer:
         values = self._tables.symbols.values[self._first :]
         lists = [value for value in values if type(value) is tuple]
         held = sum(_LIST + len(value) * (_NAME if _is_named(value) else _VALUE) for value in lists)
-        return held + _NUMBER * len(values)
-
-
-def _enough(held: int, part: int) -> int:
-    return held + held // part + _WORTH_IT
+        return held + _NUMBER * len(values) + self._nodes.sorter.sizes.nbytes
 
 
 def _is_named(value: tuple[object, ...]) -> bool:

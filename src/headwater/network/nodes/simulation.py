@@ -326,13 +326,16 @@ class Simulation:
             messages = [what for _, _, what in self._agenda.heap if isinstance(what, Message)]
             messages += [message for _, message in self._round]
             held = [] if self._held is None else [each for own in self._held.waiting.values() for each in own.values()]
-            self._reclaimer.reclaim([message.batches for message in messages] + held)
+            noticed = {fact for message in messages for fact in message.dead}
+            if self._soft is not None:
+                noticed.update(self._soft.noticed())
+            self._reclaimer.reclaim([message.batches for message in messages] + held, noticed)
 
     def _rest(self) -> None:
         """Nothing is left to happen: give back what tables, paths and proofs do not need any more, if it is much."""
         assert self._reclaimer is not None
         assert self._tables is not None
-        if self._reclaimer.has_grown:
+        if self._reclaimer.pays_at_rest:
             self._reclaim(always=True)
         self._tables.shard.rest()
 

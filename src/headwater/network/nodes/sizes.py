@@ -24,12 +24,11 @@ _SEVENS = (1 << (7 * np.arange(1, 10, dtype=np.int64))) - 1  # the largest numbe
 
 
 class RowSizes:
-    """Sizes of rows; those of symbols are remembered."""
+    """Sizes of rows; those of symbols are remembered until the symbols are forgotten."""
 
     def __init__(self, symbols: Symbols) -> None:
         self._symbols = symbols
-        self._known: npt.NDArray[np.int32] = np.zeros(64, dtype=np.int32)  # with room ahead
-        self._learnt = 0
+        self._known: npt.NDArray[np.int32] = np.zeros(64, dtype=np.int32)  # 0 is not known; with room ahead
         self._texts: dict[str, int] = {}
 
     def of(self, codes: npt.NDArray[np.integer[Any]], types: tuple[Type, ...], columns: tuple[int, ...]) -> Sizes:
@@ -41,8 +40,7 @@ class RowSizes:
 
     def _column(self, codes: npt.NDArray[np.integer[Any]], kind: Type) -> Sizes:
         if kind.is_symbolic:
-            self.learn()
-            return self._known[codes].astype(np.int64)
+            return self._of_symbols(codes)
         if kind is Type.BOOL:
             return np.ones(codes.shape[0], dtype=np.int64)
         if kind is Type.FLOAT:
@@ -51,17 +49,26 @@ class RowSizes:
         zigzag = (wide << 1) ^ (wide >> 63)
         return 2 + np.searchsorted(_SEVENS, zigzag.view(np.uint64).astype(np.float64)).astype(np.int64)
 
-    def learn(self) -> None:
-        """Look at the symbols that have come: later, they may be forgotten."""
-        values, learnt = self._symbols.values, self._learnt
-        if learnt == len(values):
-            return
-        if len(values) > self._known.size:
-            grown = np.zeros(len(values) + len(values) // 2, dtype=np.int32)
-            grown[:learnt] = self._known[:learnt]
-            self._known = grown
-        self._known[learnt : len(values)] = [self._size(value) for value in values[learnt:]]
-        self._learnt = len(values)
+    def _of_symbols(self, codes: npt.NDArray[np.integer[Any]]) -> Sizes:
+        values, known = self._symbols.values, self._known
+        if len(values) > known.size:
+            self._known = np.zeros(len(values) + len(values) // 2, dtype=np.int32)
+            self._known[: known.size] = known
+            known = self._known
+        unknown = codes[known[codes] == 0]
+        if unknown.size:
+            some = np.unique(unknown)
+            known[some] = [self._size(values[code]) for code in some.tolist()]
+        return known[codes].astype(np.int64)
+
+    def forget(self, numbers: npt.NDArray[np.intp]) -> None:
+        """These symbols are forgotten; their numbers may stand for others."""
+        self._known[numbers[numbers < self._known.size]] = 0
+        self._known = self._known[: len(self._symbols)].copy()
+
+    @property
+    def nbytes(self) -> int:
+        return self._known.nbytes
 
     def _size(self, value: Any) -> int:
         """What `put_value` writes; a list of names, as paths are, is the sum of names that are known."""

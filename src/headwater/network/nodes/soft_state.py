@@ -29,6 +29,7 @@ class SoftState:
     refresh: float
     lifetime: float
     _heard: dict[int, dict[bytes, float]] = field(default_factory=dict)  # by box: rows that came, with the time
+    _forgot: float = 0.0  # when rows that had not been heard of for long were forgotten
     _notices: dict[int, dict[int, dict[int, int]]] = field(default_factory=dict)  # sender, receiver, fact: repeats left
 
     def __post_init__(self) -> None:
@@ -63,7 +64,15 @@ class SoftState:
             ended = rows[np.array(late, dtype=np.bool_)] if late else rows
             if ended.shape[0]:
                 found[box.inbox] = ended
+        if now - self._forgot > self.lifetime:
+            self._forgot = now
+            for at, known in self._heard.items():
+                self._heard[at] = {row: heard for row, heard in known.items() if now - heard <= self.lifetime}
         return found
+
+    def noticed(self) -> set[int]:
+        """The facts whose notices are still to be repeated."""
+        return {fact for receivers in self._notices.values() for facts in receivers.values() for fact in facts}
 
     def noted(self, message: Message) -> None:
         """Remember the notices of a message, to repeat them."""

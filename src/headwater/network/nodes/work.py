@@ -37,7 +37,6 @@ class NodeWork:
             tables, nodes, linked, None if self.proofs is None else self.proofs.numbers, shares=shares
         )
         self.many = len(nodes)
-        self._exposed: list[dict[int, set[int]]] = [{} for _ in nodes]  # by sender: facts that receivers heard of
 
     def begin(self) -> tuple[list[Message], list[Mapping[str, Change]]]:
         """What the program's own facts send."""
@@ -254,17 +253,18 @@ class NodeWork:
     def _expose(self, box: Box, rows: Matrix, numbers: Numbers) -> None:
         """Remember which facts a neighbour has heard of: it may have passed them on, and must hear if they die."""
         assert self.proofs is not None
+        told, proofs = self.proofs.told, self.proofs.numbers.proofs
         pairs = np.unique(np.stack([self.sorter.keys(rows, box), numbers], axis=1), axis=0)
+        bits = {number: told.bits_of(proofs[number]) for number in np.unique(numbers).tolist()}
         for key, number in pairs.tolist():
-            self._exposed[key // self.many].setdefault(key, set()).update(self.proofs.numbers.proofs[number])
+            told.add(key // self.many, key, bits[number])
 
     def _notices(self, found: dict[int, Message], deaths: Mapping[int, set[int]], told: Mapping[int, set[int]]) -> None:
         """Tell neighbours of dead facts that they have heard of, unless they are where it was heard."""
         for node, facts in deaths.items():
-            for key, heard in self._exposed[node].items():
-                news = facts & heard
-                heard -= news
-                news -= told.get(key, set())
+            assert self.proofs is not None
+            for key, heard in self.proofs.told.take(node, facts):
+                news = heard - told.get(key, set())
                 if news:
                     self.sorter.message(found, key).dead = sorted(news)
 
