@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 import headwater as hw
@@ -63,6 +65,17 @@ def test_a_message_takes_its_latency_and_its_size_over_the_bandwidth() -> None:
     assert sim.report.bytes == sum(sizes)
     assert sim.report.bytes_by_link() == {("a", "b"): sizes[0], ("b", "a"): sizes[1]}
     assert sim.report.bytes_by_node() == {"a": sizes[0], "b": sizes[1]}
+
+
+def test_rows_in_messages_are_counted_by_relation() -> None:
+    sim = Simulation(PATHS, SQUARE, trace=True)
+    sim.at(0.0, insert={"link": LINKS})
+    sim.at(1.0, delete={"link": [("a", "b", 1)]})
+    sim.run()
+    told = Counter(relation for message in sim.report.trace for _, relation, _ in message.rows)
+    assert len(told) > 1
+    assert sim.report.rows_by_relation() == told
+    assert sim.report.rows == told.total()
 
 
 def test_messages_queue() -> None:

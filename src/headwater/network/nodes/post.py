@@ -41,10 +41,6 @@ class Message:
     batches: list[MessageBatch] = field(default_factory=list)
     dead: list[int] = field(default_factory=list)  # facts that have died
 
-    @property
-    def rows(self) -> int:
-        return sum(batch.rows.shape[0] for batch in self.batches)
-
 
 class MessageSorter:
     """Cuts rows of outboxes into messages, and knows their sizes."""

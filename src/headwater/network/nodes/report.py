@@ -6,6 +6,7 @@ Numbers are recorded message by message in flat arrays, and summed up when they 
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -61,16 +62,22 @@ class SimulationReport:
         self._time, self._channel = array("d"), array("l")
         self._bytes, self._rows = array("l"), array("l")
         self._lost = 0
+        self._relations: Counter[str] = Counter()
         self._changes: dict[str, list[tuple[float, int, Codes]]] = {}
         self.lists = RecordedLists()
 
     # Recording
 
-    def sent(self, now: float, channel: int, size: int, rows: int, *, lost: bool) -> None:
+    def sent(self, now: float, channel: int, size: int, rows: Iterable[tuple[str, int]], *, lost: bool) -> None:
+        """A message is sent, with so many rows of each of these relations."""
+        total = 0
+        for relation, count in rows:
+            total += count
+            self._relations[relation] += count
         self._time.append(now)
         self._channel.append(channel)
         self._bytes.append(size)
-        self._rows.append(rows)
+        self._rows.append(total)
         self._lost += lost
 
     def lost_under_way(self, messages: int) -> None:
@@ -112,6 +119,10 @@ class SimulationReport:
     def rows(self) -> int:
         """Rows in all messages, those that come and those that go."""
         return sum(self._rows)
+
+    def rows_by_relation(self) -> dict[str, int]:
+        """Rows in all messages by their relation, those of rewritten rules too (`Simulation.explain`)."""
+        return dict(sorted(self._relations.items()))
 
     @property
     def last_message(self) -> float:

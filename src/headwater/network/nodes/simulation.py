@@ -446,7 +446,9 @@ class Simulation:
             return
         size = self._nodes.sorter.size(message)
         arrivals, sent = self._channels.send(channel, size, self.now)
-        self.report.sent(self.now, channel, sent, message.rows, lost=not arrivals)
+        boxes = self._nodes.tables.program.boxes
+        rows = ((boxes[batch.box].relation, batch.rows.shape[0]) for batch in message.batches)
+        self.report.sent(self.now, channel, sent, rows, lost=not arrivals)
         if self._trace:
             self._note(message, channel, size, arrivals)
         for arrival in arrivals:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
@@ -353,12 +353,13 @@ class EventSimulation(Simulation):
         assert self._tables is not None
         channel = self._channels.channel(sender, receiver, self.topology.nodes)
         size = HEADER
-        for relation in dict.fromkeys(order.relation for order in orders):
+        relations = Counter(order.relation for order in orders)
+        for relation in relations:
             types = self._tables.shard.stores[relation].table.types
             rows = np.array([order.row for order in orders if order.relation == relation], dtype=np.int64)
             size += PART + int(self._sizes.of(rows, types, tuple(range(1, len(types)))).sum())
         arrivals, sent = self._channels.send(channel, size, self.now)
-        self.report.sent(self.now, channel, sent, len(orders), lost=not arrivals)
+        self.report.sent(self.now, channel, sent, relations.items(), lost=not arrivals)
         if self._trace:
             told = tuple(
                 ("-" if order.deed is ActionKind.DELETE else "+", order.relation, self._shown(order))
