@@ -139,7 +139,7 @@ def _fits(kind: Cell, rest: list[Cell], findings: Findings) -> bool:
     shape = _SHAPES[kind.text]
     wanted = shape.count(",")
     exact = "..." not in shape
-    if (exact and len(rest) != wanted) or (not exact and len(rest) < wanted - (kind.text != "partition")):
+    if (exact and len(rest) != wanted) or (not exact and len(rest) < wanted - 1):
         place = rest[wanted].span if exact and len(rest) > wanted else kind.span
         message = f"`{kind.text}` has {len(rest)} argument{'s' if len(rest) != 1 else ''}"
         findings.add(BAD_EVENT, message, place, hint=f"write `{shape}`")

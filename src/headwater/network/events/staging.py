@@ -281,7 +281,7 @@ class _Checker:
         columns = relation.visible
         if len(row) != len(columns):
             hint = f"give {', '.join(column.name for column in columns)}"
-            message = f"{len(row)} values for the {len(columns)} columns of `{name}`"
+            message = f"{len(row)} value{'s' if len(row) != 1 else ''} for the {len(columns)} columns of `{name}`"
             self._findings.add(BAD_EVENT, message, span, hint=hint)
             return row
         values = tuple(
