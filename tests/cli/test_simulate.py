@@ -83,6 +83,14 @@ def test_json_has_phases_and_messages(net: Path) -> None:
     assert run(*given) == run(*given)
 
 
+def test_a_run_that_stops_early_says_that_it_is_not_quiet(net: Path) -> None:
+    given = ["path_vector", "-t", "net.csv", "--metric", "cost"]
+    early = run(*given, "--until", "0.015")
+    assert "not quiet at 0.015 s" in early
+    assert "not quiet" not in run(*given)
+    assert [json.loads(run(*given, "--json", *more))["quiet"] for more in ([], ["--until", "0.015"])] == [True, False]
+
+
 def test_rows_of_other_relations_come_from_files(net: Path) -> None:
     (net / "requests.csv").write_text("src,dst\na,d\n")
     given = ["dynamic_source_routing", "-t", "net.csv", "--metric", "cost", "-i", "request=requests.csv", "--rows", "5"]

@@ -31,6 +31,8 @@ def show_run(name: str, run: SimulationOutcome, rows: int, *, trace: bool) -> No
             console.print(_line(message), soft_wrap=True, markup=False)
     console.print(title(name, run), markup=False)
     console.print(_phases(run))
+    if not simulation.is_quiet:
+        console.print(f"not quiet at {simulation.now:g} s: messages are under way, or wait to be sent", markup=False)
     for view in simulation.outputs:
         found = sorted(simulation.rows(view), key=repr)
         if rows:
@@ -46,6 +48,7 @@ def as_json(name: str, run: SimulationOutcome, *, trace: bool) -> dict[str, Any]
         "nodes": len(simulation.topology.nodes),
         "links": len(simulation.topology.links),
         "until": simulation.now,
+        "quiet": simulation.is_quiet,
         "summary": simulation.summary(),
         "phases": [phase.as_json() for phase in run.phases],
         "rows": {view: len(simulation.rows(view)) for view in simulation.outputs},
