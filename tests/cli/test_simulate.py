@@ -91,6 +91,23 @@ def test_a_run_that_stops_early_says_that_it_is_not_quiet(net: Path) -> None:
     assert [json.loads(run(*given, "--json", *more))["quiet"] for more in ([], ["--until", "0.015"])] == [True, False]
 
 
+def test_nodes_work_as_asked(net: Path) -> None:
+    """Rows that wait cost time and save messages; rows that are renewed come through links that lose messages."""
+    CliRunner().invoke(app, ["generate", "overlay", "--nodes", "12", "--output", "made"])
+    given = ["path_vector", "-t", "made/topology.csv", "--metric", "random", "--json"]
+    eager = json.loads(run(*given))
+    for more in (["--periodic", "0.1"], ["--sharing", "0.1"], ["--evaluation", "bsn"], ["--evaluation", "sn"]):
+        told = json.loads(run(*given, *more))
+        assert told["rows"] == eager["rows"]
+        assert told["summary"]["messages"] < eager["summary"]["messages"], more
+        assert told["until"] > eager["until"]
+    lossy = (net / "net.csv").read_text().splitlines()
+    (net / "lossy.csv").write_text("\n".join([f"{lossy[0]},loss", *(f"{line},0.4" for line in lossy[1:])]) + "\n")
+    soft = json.loads(run("path_vector", "-t", "lossy.csv", "--refresh", "0.5", "--until", "20", "--json"))
+    assert soft["rows"] == {"path": 12}
+    assert soft["summary"]["lost"] > 0
+
+
 def test_rows_of_other_relations_come_from_files(net: Path) -> None:
     (net / "requests.csv").write_text("src,dst\na,d\n")
     given = ["dynamic_source_routing", "-t", "net.csv", "--metric", "cost", "-i", "request=requests.csv", "--rows", "5"]
@@ -122,6 +139,12 @@ def test_a_picture_is_drawn(net: Path) -> None:
         (["path_vector", "-t", "net.csv", "--metric", "random"], 1, "no metric 'random'"),
         (["path_vector", "-t", "net.csv", "--until", "nan"], 2, "--until"),
         (["path_vector", "-t", "net.csv", "--until", "-1"], 2, "--until"),
+        (["path_vector", "-t", "net.csv", "--evaluation", "all"], 2, "psn, bsn, sn"),
+        (["path_vector", "-t", "net.csv", "--periodic", "0"], 2, "above 0"),
+        (["path_vector", "-t", "net.csv", "--sharing", "inf"], 2, "above 0"),
+        (["path_vector", "-t", "net.csv", "--sharing", "1", "--periodic", "1"], 2, "rows wait once"),
+        (["path_vector", "-t", "net.csv", "--refresh", "1"], 2, "say when to stop"),
+        (["ping_pong", "-t", "net.csv", "--refresh", "1", "--until", "5"], 2, "a program of events"),
         (["path_vector", "-t", "net.csv", "--plot", "out.gif"], 2, ".png"),
         (["path_vector", "-t", "net.csv", "--plot", "gone/out.png"], 2, "is no folder"),
         (["path_vector", "-t", "net.csv", "--playback", "gone/run.json"], 2, "is no folder"),

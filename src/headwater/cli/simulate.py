@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from headwater.cli.data.options import option
+from headwater.cli.data.strategy import Evaluation, PeriodicSeconds, RefreshSeconds, SharingSeconds, Strategy
 
 if TYPE_CHECKING:
     from headwater.core.progress import ProgressLine
@@ -77,6 +78,10 @@ def simulate(
     until: _Until = None,
     one_way: Annotated[bool, typer.Option("--one-way", help="A line of the topology is one direction only.")] = False,
     cuts: _Cuts = False,
+    evaluation: Evaluation = "psn",
+    periodic: PeriodicSeconds = None,
+    sharing: SharingSeconds = None,
+    refresh: RefreshSeconds = None,
     seed: Annotated[int, typer.Option("--seed", help="Decides what is lost; same seed, same bytes.")] = 0,
     picture: _Plot = None,
     played: _Playback = None,
@@ -102,6 +107,8 @@ def simulate(
         headwater simulate path_vector -t net.csv --events events.csv --until 60 --plot rate.png
 
         headwater simulate path_vector -t net.csv --events events.csv --playback run.json
+
+        headwater simulate path_vector -t net.csv --events events.csv --periodic 0.2
     """
     if name is None:
         raise typer.BadParameter("name a protocol or a .dl file; --list lists the protocols", param_hint="PROTOCOL")
@@ -110,6 +117,7 @@ def simulate(
     from headwater.cli.screen.report import ends_on_error, show
     from headwater.core.progress import ProgressLine
     from headwater.network.phases import simulate as run_scenario
+    from headwater.network.rapidnet import EventProgram
 
     check_metric(metric)
     with ends_on_error("interrupted; nothing was kept"):
@@ -118,12 +126,15 @@ def simulate(
             _print_protocol(name, program)
             return
         check_until(program, until)
+        strategy = Strategy(evaluation, periodic, sharing, refresh)
+        options = strategy.options(has_events=isinstance(program, EventProgram), until=until)
         if not quiet:
             show(program.warnings)
         written = _Written(picture, played).checked()
         with ProgressLine(quiet=quiet) as progress:
             network = load_scenario(program, topology, events, inputs or [], metric, one_way=one_way, progress=progress)
-            run = run_scenario(network, until, cuts, progress.step, seed=seed, trace=trace or played is not None)
+            noted = {"seed": seed, "trace": trace or played is not None}
+            run = run_scenario(network, until, cuts, progress.step, **noted, **options)
             written.write(name, network, run, progress)
     _print_run(name, run, rows, trace=trace, form_json=form_json)
     if not quiet:

@@ -34,9 +34,10 @@ from headwater.network.links import Link, Topology
 from headwater.network.nodes.holding import Periodic
 from headwater.network.nodes.questions import SimulatedQuestion
 from headwater.network.nodes.report import SimulationReport, TracedMessage
-from headwater.network.nodes.simulation import NodeView, Simulation
+from headwater.network.nodes.simulation import EVALUATIONS, NodeView, Simulation
 
 __all__ = [
+    "EVALUATIONS",
     "Link",
     "NodeView",
     "Periodic",
