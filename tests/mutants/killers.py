@@ -209,7 +209,7 @@ BY_FILE: dict[str, tuple[str, ...]] = {
     "rewrite/base_copies.py": ("tests/network/nodes/test_questions.py", *REWRITES, *SHARDS),
     "rewrite/demand/searched_ways.py": ("tests/rewrite/test_oracle_searched_ways.py", *REWRITES),
     "network/nodes/reclaiming.py": ("tests/network/nodes/test_reclaiming.py",),
-    "network/nodes/told.py": ("tests/network/nodes/test_reclaiming.py",),
+    "network/nodes/proofs/told.py": ("tests/network/nodes/test_reclaiming.py",),
     "rewrite/demand/asker_leads.py": (
         "tests/rewrite/test_specs.py",
         "tests/network/nodes/test_oracle_asker_leads.py",

@@ -10,8 +10,8 @@ import headwater as hw
 from headwater.engine.codes.symbols import FORGOTTEN, Symbols
 from headwater.engine.reading import GONE
 from headwater.network import Link, Periodic, Simulation, Topology
+from headwater.network.nodes.proofs.told import ToldFacts
 from headwater.network.nodes.reclaiming import SymbolReclaimer
-from headwater.network.nodes.told import ToldFacts
 from headwater.network.protocols import PROTOCOLS
 from headwater.network.topologies.made import Overlay, overlay, random_graph
 from tests.network.nodes.scripts import check_script, from_database

@@ -30,9 +30,9 @@ from headwater.engine.border.codec import Change
 from headwater.engine.codes.symbols import Codes
 from headwater.engine.reading import GONE, Matrix, Rows, Store, rows_with
 from headwater.network.nodes.boxes import Box
+from headwater.network.nodes.proofs.told import ToldFacts
 from headwater.network.nodes.support import recursions
 from headwater.network.nodes.tables import NodeTables
-from headwater.network.nodes.told import ToldFacts
 
 Numbers = npt.NDArray[np.int64]
 Proof = tuple[int, ...]
