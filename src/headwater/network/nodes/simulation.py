@@ -78,10 +78,7 @@ class Simulation:
             raise TypeError(
                 f"Simulation takes a compiled program, not {type(program).__name__}; compile(text) makes one"
             )
-        if evaluation not in EVALUATIONS:
-            raise ValueError(f"there is no evaluation {evaluation!r}; choose one of {', '.join(EVALUATIONS)}")
-        if tick <= 0 or iteration < tick:
-            raise ValueError(f"a tick is longer than 0 s, and an iteration no shorter: not {tick} and {iteration}")
+        _refuse_options(evaluation, tick, iteration, selections, sharing, maintenance, caching)
         unreliable = [link for link in topology.links if not link.is_reliable]
         if unreliable and not fifo and refresh is None and self.RENEWS:
             link = unreliable[0]
@@ -89,19 +86,11 @@ class Simulation:
                 f"link {link.src!r} - {link.dst!r} may lose, reorder or double messages, and nothing would put that "
                 "right; pass refresh=... for rows that are renewed, or fifo=True for a transport that repeats"
             )
-        if isinstance(selections, str) and selections != "eager":
-            raise ValueError(f"selections are 'eager' or Periodic(seconds), not {selections!r}")
-        if sharing is not None and not sharing > 0:
-            raise ValueError(f"rows wait longer than 0 seconds to be shared, not {sharing}")
         self._hold = sharing if sharing is not None else None if isinstance(selections, str) else selections.seconds
         self._shares = sharing is not None
         self._held: HeldMessages | None = None
         self._soft = None if refresh is None else SoftState(refresh, 3 * refresh if lifetime is None else lifetime)
-        if maintenance not in MAINTENANCE:
-            raise ValueError(f"there is no maintenance {maintenance!r}; choose None, 'count' or 'proofs'")
         self._maintenance = maintenance
-        if not (isinstance(caching, int | float) and caching >= 0):
-            raise ValueError(f"answers are kept for 0 seconds or more after a question, not for {caching!r}")
         self._caching = caching
         self._questions = OpenQuestions()
         self.program = program
@@ -558,3 +547,27 @@ class NodeView:
     def rows(self, relation: str) -> set[tuple[Any, ...]]:
         """The rows of a relation that live at this node, at this moment."""
         return self.simulation._read(relation, self.name)
+
+
+def _refuse_options(
+    evaluation: str,
+    tick: float,
+    iteration: float,
+    selections: str | Periodic,
+    sharing: float | None,
+    maintenance: str | None,
+    caching: float,
+) -> None:
+    """Raise ValueError for options that no simulation can have."""
+    if evaluation not in EVALUATIONS:
+        raise ValueError(f"there is no evaluation {evaluation!r}; choose one of {', '.join(EVALUATIONS)}")
+    if tick <= 0 or iteration < tick:
+        raise ValueError(f"a tick is longer than 0 s, and an iteration no shorter: not {tick} and {iteration}")
+    if isinstance(selections, str) and selections != "eager":
+        raise ValueError(f"selections are 'eager' or Periodic(seconds), not {selections!r}")
+    if sharing is not None and not sharing > 0:
+        raise ValueError(f"rows wait longer than 0 seconds to be shared, not {sharing}")
+    if maintenance not in MAINTENANCE:
+        raise ValueError(f"there is no maintenance {maintenance!r}; choose None, 'count' or 'proofs'")
+    if not (isinstance(caching, int | float) and caching >= 0):
+        raise ValueError(f"answers are kept for 0 seconds or more after a question, not for {caching!r}")

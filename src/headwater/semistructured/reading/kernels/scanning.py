@@ -238,6 +238,23 @@ def _number_end(data, at, end):
 
 
 @borrowing
+def _exponent(out, at, end):
+    """The power of ten behind an `e`, and where it ends: before it, if there is none."""
+    begin = at - 1
+    down = False
+    if at < end and (out[at] == 43 or out[at] == 45):
+        down = out[at] == 45
+        at += 1
+    if at == end:
+        return 0, begin
+    shift = 0
+    while at < end and _is_digit(out[at]):
+        shift = min(shift * 10 + np.int64(out[at] - 48), 100000)
+        at += 1
+    return -shift if down else shift, at
+
+
+@borrowing
 def _reads_as(out, at, end):
     """What a text is as a number, and how sure that is: 0 no number, 1 exact, 2 a number that needs care.
 
@@ -275,18 +292,8 @@ def _reads_as(out, at, end):
     if not some:
         return np.nan, 0
     if at < end and (out[at] == 101 or out[at] == 69):
-        at += 1
-        down = False
-        if at < end and (out[at] == 43 or out[at] == 45):
-            down = out[at] == 45
-            at += 1
-        if at == end:
-            return np.nan, 0
-        shift = 0
-        while at < end and _is_digit(out[at]):
-            shift = min(shift * 10 + np.int64(out[at] - 48), 100000)
-            at += 1
-        power += -shift if down else shift
+        shift, at = _exponent(out, at + 1, end)
+        power += shift
     if at != end:
         return np.nan, 0
     if mantissa == 0:
