@@ -178,6 +178,7 @@ KEPT: Mapping[str, str] = {
     "spark.questions.asking._PER_BYTE": "bytes of a byte",
     "spark.questions.state_reader._SMALL": _TOLD,
     "spark.questions.state_reader._TRIES": "tries, not a size",
+    "spark.batches._WORKS": _SHOWN,
     "spark.maintain.KEPT_CHANGES": "batches, not a size; tests of its own set it",
     "spark.session.preflight._LEAST": "what a report calls little",
     "spark.source.change_feed._BEGINNING": _CODE,

@@ -24,7 +24,8 @@ DOMAINS: dict[Type, list[Any]] = {
     Type.STRING: ["", "a", "b"],
     Type.BOOL: [False, True],
     Type.LIST: [(), (1,), (1, 2)],
-    Type.TIMESTAMP: [0, 1_000_000],
+    Type.TIMESTAMP: [0, 1_000_000, -1],
+    Type.DATE: [0, 86_400_000_000],
 }
 
 
