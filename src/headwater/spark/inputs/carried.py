@@ -3,10 +3,10 @@
     taken = carried_in(frame)                       # in types that columns of relations have
     carried_out(rows, schema, "reach")              # in the types of `schema`
 
-Decimals, binaries, structs, maps, variants and intervals of
-months are texts from which the value comes back exactly; rules pass them on and compare them, and compute nothing with
-them. On the way out an integer becomes as narrow as Spark has it; one that does not fit is an error (HW834), never
-another number. What the recursion made wider than its first rows stays so.
+Decimals, binaries, structs, maps, variants and intervals of months are texts from which the value comes back exactly;
+rules pass them on and compare them, and compute nothing with them. On the way out an integer becomes as narrow as Spark
+has it; one that does not fit is an error (HW834), never another number. What the recursion made wider than its first
+rows stays so.
 """
 
 from __future__ import annotations
