@@ -309,12 +309,12 @@ def test_scrolling_wins_over_an_answer_before_its_event(browser: Any, expect: An
                 const response = await real(path, options)
                 if (!path.includes("sort=n") || window.release) return response
                 const found = await response.json()
-                await new Promise((release) => { window.release = release })
+                await new Promise((release) => { window.release = release; document.body.dataset.held = "yes" })
                 return { ok: response.ok, status: response.status, json: async () => found }
             }
         }""")
         page.get_by_role("button", name="sort by n").click()
-        page.wait_for_function("window.release !== undefined")
+        expect(page.locator("body[data-held]")).to_be_attached()  # a function to wait for would need eval
         box.evaluate("e => { e.scrollTop = 2000 * 30; window.release() }")
         expect(page.locator("#rows tbody tr").filter(has_text=re.compile("^2000$"))).to_be_in_viewport()
         expect(place).to_have_text(re.compile("^rows 2,001 to "))
